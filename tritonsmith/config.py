@@ -1,0 +1,203 @@
+"""The one configuration of every command: TOML, `--set a.b=c` on top, a resolved copy in the run.
+
+Does not read the environment: there are no switches of our own there.
+"""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class ConfigError(ValueError):
+    """A configuration the user must mend; its text is one line."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class RunConfig(_Section):
+    dir: Path = Path("runs/run")
+    """Everything the run writes goes below this folder."""
+    seed: int = 0
+    steps: list[Literal["sft", "best_of_n", "grpo", "eval", "report"]] = ["sft", "best_of_n", "eval", "report"]
+    """What `tritonsmith run` does, in this order."""
+
+
+class ModelConfig(_Section):
+    id: str = "nano"
+    """`nano` (shipped in the package), a hub id, or a local path."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    load_in_8bit: bool = False
+    """Quantise the frozen base through bitsandbytes; needs CUDA."""
+    prompt_style: Literal["auto", "bare", "full"] = "auto"
+    """`bare` shows the task's source only (nano), `full` adds instructions and an example."""
+
+
+class LoraSection(_Section):
+    enabled: bool = True
+    r: int = 16
+    alpha: int = 32
+    dropout: float = 0.05
+    """r, alpha and dropout as the source documents give them (requirements row 6)."""
+    target_modules: list[str] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+
+class TasksConfig(_Section):
+    train: str = "synthetic:64:seed=0"
+    """SPEC of the tasks RL trains on."""
+    heldout: str = "synthetic:32:seed=1:split=heldout"
+    """SPEC of the tasks never trained on; their graphs are checked against `train`."""
+
+
+class SftConfig(_Section):
+    data: str = "synthetic:256:seed=2"
+    """SPEC of synthetic tasks whose pairs are made and verified, or a JSONL of prompt/completion rows."""
+    epochs: float = 1.0
+    lr: float = 2e-4
+    batch: int = 2
+    accumulation: int = 1
+    max_length: int = 1024
+    save_steps: int = 50
+
+
+class BestOfNConfig(_Section):
+    n: int = 10
+    keep: int = 3
+    """N = 10, K = 3: requirements row 2."""
+    rounds: int = 2
+    tasks_per_round: int = 32
+    epochs: float = 2.0
+    lr: float = 2e-4
+    batch: int = 8
+    temperature: float = 0.8
+    top_p: float = 1.0
+
+
+class GrpoSection(_Section):
+    num_generations: int = 4
+    beta: float = 0.1
+    lr: float = 1e-6
+    batch: int = 4
+    accumulation: int = 1
+    max_prompt: int = 512
+    max_completion: int = 512
+    """K, beta, lr, batch and lengths: requirements row 10."""
+    steps: int = 100
+    temperature: float = 1.0
+    loss: str = "dr_grpo"
+    """Name of the TRL loss."""
+    save_steps: int = 20
+
+
+class RewardConfig(_Section):
+    scheme: Literal["staged", "binary", "frontend", "midend"] = "staged"
+    cap: float = 1.0
+    """Speedup gain above 1 that earns the whole speed bonus."""
+
+
+class VerifyConfig(_Section):
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    policy: Literal["strict", "lenient"] = "strict"
+    target: str = "sm_90"
+    timing: bool = True
+    timeout: float | None = Field(default=None, gt=0)
+    """Seconds a candidate may take in all; 60 on the CPU and 30 on a GPU where not given."""
+    memory_mb: int = Field(default=4096, gt=0)
+    """Memory a runner may allocate on the host."""
+    workers: int | None = Field(default=None, gt=0)
+    """Candidates judged at once; the number of cores where not given."""
+
+
+class ExtensionsConfig(_Section):
+    """The four extensions of the source documents, each a switch of its own."""
+
+    multi_input: bool = False
+    staged: bool = True
+    curriculum: bool = True
+    calibrated: bool = True
+
+
+class CurriculumConfig(_Section):
+    p_min: float = 0.1
+    p_max: float = 0.5
+    threshold: float = 0.4
+    """p(level 2) = p_min + (p_max - p_min) * min(acc_L1 / threshold, 1): requirements row 18."""
+    decay: float = 0.9
+    """Weight of the past in the moving average of the level-1 correct rate."""
+
+
+class EvalConfig(_Section):
+    samples: int = 10
+    temperature: float = 0.8
+    top_p: float = 1.0
+    max_new_tokens: int = 512
+    batch: int = 64
+    ks: list[int] = [1, 10]
+    """The k of pass@k."""
+
+
+class Config(_Section):
+    run: RunConfig = Field(default_factory=RunConfig)
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    lora: LoraSection = Field(default_factory=LoraSection)
+    tasks: TasksConfig = Field(default_factory=TasksConfig)
+    sft: SftConfig = Field(default_factory=SftConfig)
+    best_of_n: BestOfNConfig = Field(default_factory=BestOfNConfig)
+    grpo: GrpoSection = Field(default_factory=GrpoSection)
+    reward: RewardConfig = Field(default_factory=RewardConfig)
+    verify: VerifyConfig = Field(default_factory=VerifyConfig)
+    extensions: ExtensionsConfig = Field(default_factory=ExtensionsConfig)
+    curriculum: CurriculumConfig = Field(default_factory=CurriculumConfig)
+    eval: EvalConfig = Field(default_factory=EvalConfig)
+
+    def save(self, path: Path) -> None:
+        """Write the resolved configuration as TOML, such that `load(path)` gives it back."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomli_w.dumps(self.model_dump(mode="json", exclude_none=True)))
+
+
+def load(path: Path | None = None, overrides: Sequence[str] = ()) -> Config:
+    """Read a TOML file and apply `a.b=c` overrides; values parse as JSON where they can.
+
+    Raises ConfigError, in one line, for anything a user got wrong.
+    """
+    tree: dict[str, object] = {}
+    if path is not None:
+        try:
+            tree = tomllib.loads(path.read_text())
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} is not TOML: {error}") from error
+    for item in overrides:
+        _override(tree, item)
+    try:
+        return Config.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"config: {where}: {first['msg']}") from error
+
+
+def _override(tree: dict[str, object], item: str) -> None:
+    key, sign, text = item.partition("=")
+    if not sign or not key:
+        raise ConfigError(f"--set {item}: write it as section.key=value")
+    try:
+        value: object = json.loads(text)
+    except json.JSONDecodeError:
+        value = text
+    *sections, leaf = key.split(".")
+    node = tree
+    for section in sections:
+        child = node.setdefault(section, {})
+        if not isinstance(child, dict):
+            raise ConfigError(f"--set {item}: {section} is not a section")
+        node = child
+    node[leaf] = value

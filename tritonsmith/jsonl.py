@@ -1,0 +1,43 @@
+"""Append-only JSONL that survives kill -9: whole lines are durable, a torn last line is dropped."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def append(path: Path, line: str) -> None:
+    """Add one JSON text as a line and force it to the disk before returning."""
+    if "\n" in line:
+        raise ValueError("a JSONL row is one line")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        torn = _torn(file.tell(), path)
+        file.write((b"\n" if torn else b"") + line.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _torn(size: int, path: Path) -> bool:
+    if size == 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(size - 1)
+        return file.read(1) != b"\n"
+
+
+def read(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the rows of a file; a missing file is empty, a line that is no JSON object is passed over.
+
+    Such a line can only be the one that was being written when the writer was killed.
+    """
+    if not path.exists():
+        return
+    with path.open(errors="replace") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(row, dict):
+                yield row

@@ -1,0 +1,145 @@
+"""Task files: load, validate, draw inputs, build the reference; and SPEC, the way to name many tasks.
+
+A task's code is the user's own and runs here as it is. It never meets a candidate: see `verify`.
+"""
+
+import copy
+import hashlib
+import linecache
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import nn
+
+from tritonsmith.types import Task
+
+NAMES = ("Model", "get_inputs", "get_init_inputs")
+
+# torch keeps one global generator; whoever seeds it draws alone.
+_random = threading.RLock()
+
+
+class TaskError(ValueError):
+    """A task the user must mend; its text is one line."""
+
+
+def read_task(path: Path, id: str | None = None, level: int | None = None) -> Task:
+    """The task in a file, not run yet; the folder's name `levelN` gives the level."""
+    try:
+        source = path.read_text()
+    except OSError as error:
+        raise TaskError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path} is not a text file") from error
+    folder = path.resolve().parent.name
+    if level is None:
+        level = int(folder[5:]) if folder.startswith("level") and folder[5:].isdigit() else 1
+    prefix = f"{folder}/" if folder.startswith("level") else ""
+    return Task(id=id or f"{prefix}{path.stem}", level=level, source=source)
+
+
+def load_task(path: Path, id: str | None = None, level: int | None = None) -> Task:
+    """The task in a file, checked: it defines the three names and its forward runs on small inputs."""
+    task = read_task(path, id, level)
+    module = TaskModule.of(task)
+    missing = [name for name in NAMES if name not in module.names]
+    if missing:
+        raise TaskError(f"{path}: a task defines Model, get_inputs and get_init_inputs; missing: {', '.join(missing)}")
+    return task
+
+
+@dataclass(frozen=True)
+class TaskModule:
+    """A task's source, executed."""
+
+    task: Task
+    names: dict[str, object]
+
+    @classmethod
+    def of(cls, task: Task) -> "TaskModule":
+        """Execute the source; raises TaskError with the reason where it does not run."""
+        file = f"<task {task.id} {hashlib.sha256(task.source.encode()).hexdigest()[:8]}>"
+        linecache.cache[file] = (len(task.source), None, task.source.splitlines(keepends=True), file)
+        names: dict[str, object] = {"__name__": "task", "__file__": file}
+        try:
+            exec(compile(task.source, file, "exec"), names)
+        except Exception as error:  # a task is the user's code: whatever it raises is told to the user
+            raise TaskError(f"task {task.id} does not load: {type(error).__name__}: {error}") from error
+        return cls(task, names)
+
+    def inputs(self, seed: int, device: str = "cpu") -> list[object]:
+        """Draw `get_inputs()` on a device under a seed."""
+        with seeded(seed), torch.device(device):
+            drawn = cast(Callable[[], Sequence[object]], self.names["get_inputs"])()
+        return list(drawn)
+
+    def init_inputs(self) -> list[object]:
+        """The constructor's arguments."""
+        return list(cast(Callable[[], Sequence[object]], self.names["get_init_inputs"])())
+
+    def model(self, seed: int, device: str = "cpu") -> nn.Module:
+        """Build the reference under a seed."""
+        arguments = self.init_inputs()
+        with seeded(seed), torch.device(device):
+            model = cast(Callable[..., nn.Module], self.names["Model"])(*arguments)
+        return model.to(device)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Run a block under a seed, alone, and leave torch's generators as they were."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+    with _random, torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+def forward(model: nn.Module, inputs: Sequence[object]) -> object:
+    """The model's output on copies of the inputs, with its own state left as it was."""
+    fresh = copy.deepcopy(model)
+    with seeded(0), torch.no_grad():
+        return fresh(*copy.deepcopy(list(inputs)))
+
+
+def load_spec(spec: str) -> list[Task]:
+    """The tasks a SPEC names, in a stable order; raises TaskError for one that names none.
+
+    SPEC: suite | suite:level1 | kernelbench:DIR[:level1] | synthetic:N[:seed][:key=value...] | DIR | FILE
+    """
+    kind, _, rest = spec.partition(":")
+    if kind == "suite":
+        return _folder(Path(__file__).parent / "suite", rest, spec)
+    if kind == "kernelbench":
+        from tritonsmith.tasks import kernelbench
+
+        return kernelbench.load(rest)
+    if kind == "synthetic":
+        from tritonsmith.tasks import synthetic
+
+        try:
+            return synthetic.from_spec(rest)
+        except ValueError as error:
+            raise TaskError(f"{spec}: {error}") from error
+    path = Path(spec)
+    if path.is_dir():
+        return _folder(path, "", spec)
+    return [load_task(path)]
+
+
+def _folder(root: Path, level: str, spec: str) -> list[Task]:
+    if level and not (root / level).is_dir():
+        raise TaskError(f"{spec}: there is no {level}; write level1, level2, ...")
+    found = sorted((root / level).rglob("*.py"), key=lambda path: path.relative_to(root).as_posix())
+    tasks = [
+        read_task(path, id=path.relative_to(root).with_suffix("").as_posix())
+        for path in found
+        if path.name != "__init__.py" and "class Model" in path.read_text(errors="replace")
+    ]
+    if not tasks:
+        raise TaskError(f"{spec}: no task files there (a task defines class Model)")
+    return tasks

@@ -1,0 +1,132 @@
+"""Smaller (or larger) versions of a task, made by rewriting its integer constants.
+
+Every integer literal that sizes something goes through one map of values, so that equal constants stay
+equal and multiples stay multiples. Reached are the module's own assignments and the bodies of
+`get_inputs` and `get_init_inputs`; the model's code is never touched. Does not guess what a constant
+means: whether a scaled task makes sense is found out by running the reference on it.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from tritonsmith.tasks.format import TaskError, TaskModule, forward
+from tritonsmith.types import Task
+
+FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
+TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
+MAX_ELEMENTS = 1 << 16
+"""Elements in inputs, weights and outputs that the interpreter bears in tenths of a second."""
+MAX_FLOPS = 1 << 23
+"""Floating-point operations of the reference likewise (a 128^3 matmul takes 0.1 s in the interpreter)."""
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A task at other sizes."""
+
+    task: Task
+    cap: int | None
+    """Largest constant left, None for the task as it is."""
+    shapes: str
+    """The inputs' shapes, for a person."""
+
+
+def shrink(value: int, cap: int) -> int:
+    """The largest ceil(value / 2^k) that is at most `cap`; small and negative values stay.
+
+    Dividing by powers of two keeps divisibility where it can: 512 over 8 groups becomes 64 over 8.
+    """
+    while value > cap:
+        value = -(-value // 2)
+    return value
+
+
+def rescale(source: str, change: Callable[[int], int]) -> str:
+    """Rewrite the sizing integers of a task's source."""
+    tree = ast.parse(source)
+    rewriter = _Integers(change)
+    for node in tree.body:
+        sizing = isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs")
+        if sizing or isinstance(node, (ast.Assign, ast.AnnAssign)):
+            rewriter.visit(node)
+    return ast.unparse(tree)
+
+
+class _Integers(ast.NodeTransformer):
+    def __init__(self, change: Callable[[int], int]) -> None:
+        self._change = change
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if type(node.value) is int:
+            return ast.copy_location(ast.Constant(self._change(node.value)), node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        return node  # an index picks, it does not size
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        return node if node.arg in ("dim", "axis", "dims", "seed") else self.generic_visit(node)  # type: ignore[return-value]
+
+
+def tiny(task: Task) -> Scaled:
+    """The smallest version on which the reference runs."""
+    return _first(task, TINY_CAPS, bounded=False)
+
+
+def full(task: Task) -> Scaled:
+    """The task itself if the interpreter can bear it, else the largest version that it can."""
+    if (shapes := _runs(task, bounded=True)) is not None:
+        return Scaled(task, None, shapes)
+    return _first(task, FULL_CAPS, bounded=True)
+
+
+def _first(task: Task, caps: Sequence[int], bounded: bool) -> Scaled:
+    for cap in caps:
+        try:
+            small = task.model_copy(update={"source": rescale(task.source, lambda value, cap=cap: shrink(value, cap))})
+        except SyntaxError as error:
+            raise TaskError(f"task {task.id} does not parse: {error}") from error
+        if (shapes := _runs(small, bounded)) is not None:
+            return Scaled(small, cap, shapes)
+    raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size")
+
+
+def _runs(task: Task, bounded: bool) -> str | None:
+    """The inputs' shapes if the reference runs and is small enough, else None."""
+    if bounded and _too_large(task):
+        return None
+    try:
+        module = TaskModule.of(task)
+        inputs, model = module.inputs(0), module.model(0)
+        with FlopCounterMode(display=False) as counter:
+            output = forward(model, inputs)
+    except Exception:  # a size the reference cannot take fails in the user's code, in any way it likes
+        return None
+    elements = sum(t.numel() for t in [*_tensors(inputs), *model.parameters(), *_tensors(output)])
+    if bounded and (elements > MAX_ELEMENTS or counter.get_total_flops() > MAX_FLOPS):
+        return None
+    if any(t.numel() == 0 for t in _tensors(output)):
+        return None
+    return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in _tensors(inputs)) or "no tensors"
+
+
+def _too_large(task: Task) -> bool:
+    """Whether the inputs alone are over the limit, found without allocating them."""
+    try:
+        with torch.device("meta"):
+            inputs = TaskModule.of(task).inputs(0, "meta")
+    except Exception:  # not every get_inputs runs on meta tensors; then it runs for real
+        return False
+    return sum(t.numel() for t in _tensors(inputs)) > MAX_ELEMENTS
+
+
+def _tensors(tree: object) -> list[torch.Tensor]:
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return [t for item in tree for t in _tensors(item)] if isinstance(tree, (list, tuple)) else []

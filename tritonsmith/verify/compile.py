@@ -1,0 +1,213 @@
+"""The compile stage: capture real launches without a GPU, lower them, assemble them for the target.
+
+Capturing and lowering (Triton to PTX or AMDGCN) run in the runner, since Triton's front end executes
+parts of the candidate. Assembling runs at the judge: ptxas reads PTX as data, and a runner may start no
+process. Registers, spills and shared memory therefore come from the vendor's tool, not from the candidate.
+"""
+
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+
+from tritonsmith.types import Finding, KernelStats
+from tritonsmith.verify.observe import Launch, Launches
+
+_PTXAS_SECONDS = 30
+
+
+def parse_target(name: str) -> GPUTarget:
+    """`sm_90`, `sm_80`, `gfx942`, ... as Triton's target; raises ValueError for another word."""
+    if match := re.fullmatch(r"sm_(\d{2,3})", name):
+        return GPUTarget("cuda", int(match[1]), 32)
+    if re.fullmatch(r"gfx[0-9a-f]{3,4}", name):
+        return GPUTarget("hip", name, 64 if name.startswith("gfx9") else 32)
+    raise ValueError(f"target {name!r} is not of the form sm_90 or gfx942")
+
+
+class AheadOfTimeDriver(DriverBase):
+    """A driver for a GPU that is not there: enough for `JITFunction.run` to specialise a launch."""
+
+    def __init__(self, target: GPUTarget) -> None:
+        super().__init__()
+        self._target = target
+
+    @classmethod
+    def is_active(cls) -> bool:
+        """Never chosen by itself; `capture_launches` sets it."""
+        return False
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        """No launcher is built, so no C++ type is ever needed."""
+        return ty
+
+    def get_current_target(self) -> GPUTarget:
+        """The target that kernels are specialised for."""
+        return self._target
+
+    def get_active_torch_device(self) -> object:
+        """Tensors stay on the CPU."""
+        import torch
+
+        return torch.device("cpu")
+
+    def get_benchmarker(self) -> object:
+        """Autotuners get equal times for every configuration, so that the first one is taken."""
+        return lambda call, *, quantiles, **kwargs: [0.0] * len(quantiles)
+
+    def get_current_device(self) -> int:
+        """One device."""
+        return 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        """The default stream."""
+        return 0
+
+
+@dataclass
+class Captured:
+    """What the compiler needs to lower one distinct launch."""
+
+    name: str
+    function: object
+    signature: dict[str, str]
+    constexprs: dict[tuple[int, ...], object]
+    attributes: dict[tuple[int, ...], object]
+    options: object
+    launches: int = 1
+
+
+def capture_launches(target: str) -> Launches:
+    """Make every launch in this process be recorded instead of run; for the runner only."""
+    from triton.runtime import driver
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    gpu = parse_target(target)
+    driver.set_active(AheadOfTimeDriver(gpu))
+    launches = Launches()
+    distinct: dict[tuple[int, str], Captured] = {}
+
+    def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN
+        kwargs["debug"] = kwargs.get("debug", self.debug)
+        _, _, _, backend, binder = self.device_caches[0]
+        bound, specialization, options = binder(*args, **kwargs)
+        options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
+        size = grid(bound) if callable(grid) else grid
+        launches.add(Launch(self.__name__, tuple(int(n) for n in size)))
+        key = (id(self), f"{signature} {constexprs} {attributes} {options}")
+        if key in distinct:
+            distinct[key].launches += 1
+        else:
+            distinct[key] = Captured(self.__name__, self, signature, constexprs, attributes, options)
+            launches.captured.append(distinct[key])
+
+    JITFunction.run = run  # type: ignore[method-assign]
+    Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
+    return launches
+
+
+def lower_all(launches: Launches) -> list[dict[str, object]]:
+    """Lower each captured launch; a row holds `name`, `launches`, `shared` and the assembly text."""
+    return [_lower(captured) for captured in launches.captured if isinstance(captured, Captured)]
+
+
+def _lower(captured: Captured) -> dict[str, object]:
+    from triton._C.libtriton import ir
+    from triton.compiler.compiler import ASTSource, make_backend
+    from triton.runtime import driver
+
+    target = driver.active.get_current_target()
+    backend = make_backend(target)
+    source = ASTSource(captured.function, captured.signature, captured.constexprs, captured.attributes)
+    options = captured.options
+    metadata: dict[str, object] = {"target": target, **vars(options)}
+    stages: dict[str, object] = {}
+    backend.add_stages(stages, options, source.language)
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    text = "ptx" if target.backend == "cuda" else "amdgcn"
+    for name, stage in stages.items():
+        module = stage(module, metadata)  # type: ignore[operator]
+        if name == text:
+            break
+    return {
+        "name": captured.name,
+        "launches": captured.launches,
+        "shared": int(str(metadata.get("shared", 0))),
+        "assembly": str(module),
+    }
+
+
+_assembled: dict[tuple[str, str], tuple[int | None, int | None, str]] = {}
+
+
+def assemble(rows: list[dict[str, object]], target: str) -> tuple[list[KernelStats], list[Finding]]:
+    """Assemble what the runner lowered; for the judge. Findings say what the assembler refused."""
+    stats, findings = [], []
+    limit = _shared_limit(target)
+    for row in rows:
+        name, shared, text = str(row["name"]), int(str(row["shared"])), str(row["assembly"])
+        registers, spills, error = _tool(text, target)
+        if error:
+            findings.append(Finding(rule="assemble", message=f"kernel {name}: {error}"))
+        if shared > limit:
+            message = f"kernel {name} needs {shared} bytes of shared memory a block; {target} has {limit}"
+            findings.append(Finding(rule="shared-memory", message=message))
+        launches = int(str(row["launches"]))
+        stats.append(KernelStats(name=name, registers=registers, spills=spills, shared=shared, launches=launches))
+    return stats, findings
+
+
+def launch_counts(launches: list[dict[str, object]]) -> Counter[str]:
+    """How often each kernel was launched."""
+    return Counter(str(launch["name"]) for launch in launches)
+
+
+def _tool(text: str, target: str) -> tuple[int | None, int | None, str]:
+    key = (target, text)
+    if key not in _assembled:
+        if len(_assembled) > 4096:
+            _assembled.clear()
+        _assembled[key] = _ptxas(text, target) if target.startswith("sm_") else _amdgcn(text)
+    return _assembled[key]
+
+
+def _ptxas(text: str, target: str) -> tuple[int | None, int | None, str]:
+    from triton.backends.nvidia.compiler import get_ptxas, sm_arch_from_capability
+
+    capability = int(target.removeprefix("sm_"))
+    arch = sm_arch_from_capability(capability)
+    with tempfile.TemporaryDirectory(prefix="tritonsmith-") as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(text)
+        command = [get_ptxas(capability).path, "-v", f"--gpu-name={arch}", str(source), "-o", str(source.with_suffix(".o"))]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_PTXAS_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None, None, f"ptxas took over {_PTXAS_SECONDS} s"
+    if done.returncode != 0:
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no message"]
+        return None, None, f"ptxas: {lines[0]}"
+    registers = re.search(r"Used (\d+) registers", done.stderr)
+    spills = [int(number) for number in re.findall(r"(\d+) bytes spill", done.stderr)]
+    return int(registers[1]) if registers else None, sum(spills), ""
+
+
+def _amdgcn(text: str) -> tuple[int | None, int | None, str]:
+    registers = re.search(r"\.vgpr_count:\s+(\d+)", text)
+    spills = re.search(r"\.vgpr_spill_count:\s+(\d+)", text)
+    return int(registers[1]) if registers else None, 4 * int(spills[1]) if spills else None, ""
+
+
+def _shared_limit(target: str) -> int:
+    """Shared memory a block may have, in bytes (CUDA C++ Programming Guide, Compute Capabilities; CDNA3 ISA)."""
+    limits = {"sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227, "sm_100": 227, "sm_120": 99}
+    return limits.get(target, 64 if target.startswith("gfx") else 227) * 1024

@@ -1,0 +1,52 @@
+"""The funnel: stages in order, each reached only through the one before, or all of them.
+
+Pure: it calls what it is given. With staging off every stage runs, and the verdict is still that of the
+first one that failed, so both ways judge alike; they differ in cost alone.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tritonsmith.types import Finding, KernelStats, Mismatch, StageName, StageResult, Timing, Verdict
+
+
+@dataclass
+class Outcome:
+    """What one stage found."""
+
+    ok: bool
+    detail: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    mismatch: Mismatch | None = None
+    kernels: list[KernelStats] = field(default_factory=list)
+    timing: Timing | None = None
+
+
+Stage = tuple[StageName, Callable[[], Outcome]]
+
+
+def run(stages: Sequence[Stage], verdict: Verdict, staged: bool = True) -> Verdict:
+    """Run the stages and write what they find into `verdict`, which is returned."""
+    failed = False
+    for name, stage in stages:
+        if failed and staged:
+            break
+        start = time.perf_counter()
+        outcome = stage()
+        seconds = time.perf_counter() - start
+        verdict.stages.append(StageResult(name=name, ok=outcome.ok, seconds=round(seconds, 4), detail=outcome.detail))
+        if failed:
+            continue
+        verdict.findings += outcome.findings
+        verdict.mismatch = verdict.mismatch or outcome.mismatch
+        verdict.kernels = outcome.kernels or verdict.kernels
+        if not outcome.ok:
+            failed = True
+            continue
+        verdict.stage = name
+        verdict.compiled = verdict.compiled or name == "compile"
+        verdict.correct = verdict.correct or name == "full"
+        if outcome.timing is not None:
+            verdict.timing, verdict.speedup = outcome.timing, outcome.timing.speedup
+    return verdict

@@ -1,0 +1,242 @@
+"""Shadow memory for Triton's interpreter: who read and wrote each byte of a launch's tensors.
+
+Finds accesses outside the tensors a launch was given, and races between programs: two programs that
+store different values to one address, or one that loads what another stores. The interpreter runs
+programs one after the other, so a race gives right values there and wrong ones on a GPU; it must be
+found from the accesses. A launch that uses atomics may order its programs through them, so only its
+accesses' bounds are checked. It also counts distinct bytes and dot-product operations for the roofline,
+and rounds float32 operands to TF32 where the kernel asks for TF32, as the tensor cores do.
+
+Does not find races between threads of one program, nor reads of memory that nothing wrote.
+"""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.autotuner import Autotuner
+
+from tritonsmith.verify.observe import Launch, Launches, address, tensors
+
+_NOBODY, _SEVERAL = -1, -2
+_MAX_VIOLATIONS = 16
+
+Addresses = npt.NDArray[np.uint64]
+Lanes = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Region:
+    """One storage a launch may touch."""
+
+    name: str
+    start: int
+    size: int
+    itemsize: int
+    writer: npt.NDArray[np.int32]
+    reader: npt.NDArray[np.int32]
+
+
+class Shadow:
+    """The memory of one launch."""
+
+    def __init__(self, launches: Launches, launch: Launch, given: dict[str, torch.Tensor]) -> None:
+        self._launches, self._launch = launches, launch
+        self._regions: dict[int, _Region] = {}
+        for name, tensor in given.items():
+            start, size = address(tensor), tensor.untyped_storage().nbytes()
+            if size and start not in self._regions:
+                empty = np.full(size, _NOBODY, np.int32)
+                self._regions[start] = _Region(name, start, size, tensor.element_size(), empty, empty.copy())
+        self.synchronised = False
+        self.program = 0
+
+    def load(self, pointers: Addresses, mask: Lanes, width: int) -> Lanes:
+        """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones."""
+        allowed, parts = self._split(pointers, mask, width, "load")
+        for region, _, at in parts:
+            writer, reader = region.writer[at], region.reader[at]
+            self._launch.bytes_loaded += width * int(np.unique(at[reader == _NOBODY]).size)
+            if not self.synchronised:
+                other = (writer != _NOBODY) & (writer != self.program)
+                self._race(region, at, other, writer, "reads what program {} writes")
+            region.reader[at] = np.where((reader == _NOBODY) | (reader == self.program), self.program, _SEVERAL)
+        return allowed
+
+    def store(self, pointers: Addresses, mask: Lanes, values: npt.NDArray[np.generic], width: int) -> Lanes:
+        """Note a store; returns the mask of the allowed ones."""
+        allowed, parts = self._split(pointers, mask, width, "store")
+        for region, lanes, at in parts:
+            writer, reader = region.writer[at], region.reader[at]
+            self._launches.written.add(region.start)
+            self._launch.bytes_stored += width * int(np.unique(at[writer == _NOBODY]).size)
+            if not self.synchronised:
+                other = (writer != _NOBODY) & (writer != self.program)
+                if other.any():
+                    other &= _differs(pointers, lanes, values)
+                self._race(region, at, other, writer, "writes where program {} wrote another value")
+                read = (reader == _SEVERAL) | ((reader != _NOBODY) & (reader != self.program))
+                self._race(region, at, read, reader, "writes what program {} reads")
+            region.writer[at] = self.program
+        return allowed
+
+    def atomic(self, pointers: Addresses, mask: Lanes, width: int) -> Lanes:
+        """Note an atomic access; from here on the launch's programs may be ordered by it."""
+        self.synchronised = True
+        allowed, parts = self._split(pointers, mask, width, "atomic")
+        for region, _, at in parts:
+            self._launches.written.add(region.start)
+            fresh = int(np.unique(at[region.writer[at] == _NOBODY]).size)
+            self._launch.bytes_loaded += width * fresh
+            self._launch.bytes_stored += width * fresh
+            region.writer[at] = self.program
+        return allowed
+
+    def dot(self, flops: int) -> None:
+        """Note a matrix product."""
+        self._launch.dot_flops += flops
+
+    def _split(
+        self, pointers: Addresses, mask: Lanes, width: int, action: str
+    ) -> tuple[Lanes, list[tuple[_Region, Lanes, npt.NDArray[np.int64]]]]:
+        """The lanes that hit a region; for each region touched its lanes and their byte offsets."""
+        chosen = pointers[mask]
+        if chosen.size == 0:
+            return mask, []
+        low, high = int(chosen.min()), int(chosen.max()) + width
+        for region in self._regions.values():
+            if region.start <= low and high <= region.start + region.size:
+                return mask, [(region, mask, (chosen - np.uint64(region.start)).astype(np.int64))]
+        found, claimed = [], np.zeros_like(mask)
+        for region in self._regions.values():
+            end = np.uint64(region.start + region.size - width)
+            inside = mask & (pointers >= np.uint64(region.start)) & (pointers <= end)
+            claimed |= inside
+            if inside.any():
+                found.append((region, inside, (pointers[inside] - np.uint64(region.start)).astype(np.int64)))
+        lost = mask & ~claimed
+        if lost.any():
+            self._outside(int(pointers[lost].flat[0]), int(lost.sum()), action)
+        return claimed, found
+
+    def _outside(self, pointer: int, count: int, action: str) -> None:
+        near = min(self._regions.values(), key=lambda r: abs(pointer - r.start), default=None)
+        place = "a launch that was given no tensor"
+        if near is not None:
+            element = (pointer - near.start) // near.itemsize
+            place = f"element {element} of {near.name}, which holds {near.size // near.itemsize}"
+        self._report("out-of-bounds", f"{action} of {place} ({count} such in one access)")
+
+    def _race(
+        self,
+        region: _Region,
+        at: npt.NDArray[np.int64],
+        guilty: Lanes,
+        others: npt.NDArray[np.int32],
+        what: str,
+    ) -> None:
+        if not guilty.any():
+            return
+        first = int(np.flatnonzero(guilty)[0])
+        other = "several" if others[first] == _SEVERAL else str(int(others[first]))
+        where = f"element {int(at[first]) // region.itemsize} of {region.name}"
+        self._report("race", f"program {self.program} {what.format(other)}: {where}; their order is not defined")
+
+    def _report(self, rule: str, message: str) -> None:
+        if len(self._launches.violations) >= _MAX_VIOLATIONS:
+            return
+        line, frame = None, sys._getframe()
+        while frame is not None and line is None:
+            if frame.f_code.co_filename == "candidate.py":
+                line = frame.f_lineno
+            frame = frame.f_back  # type: ignore[assignment]
+        text = f"kernel {self._launch.name}: {message}"
+        if all(seen["rule"] != rule or seen["line"] != line for seen in self._launches.violations):
+            self._launches.violations.append({"rule": rule, "message": text, "line": line})
+
+
+def _differs(pointers: Addresses, lanes: Lanes, values: npt.NDArray[np.generic]) -> Lanes:
+    held = interpreter._interpreter.load(pointers, lanes, np.zeros_like(values), values.dtype)
+    return np.asarray(held != values)[lanes]
+
+
+def install(launches: Launches) -> None:
+    """Put the shadow between the interpreter and memory, for this process."""
+    builder = interpreter.InterpreterBuilder
+    current: list[Shadow] = []
+    execute = interpreter.GridExecutor.__call__
+    load, store = builder.create_masked_load, builder.create_masked_store
+    cas, rmw, dot, program = builder.create_atomic_cas, builder.create_atomic_rmw, builder.create_dot, builder.set_grid_idx
+
+    def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN
+        launch = Launch(self.fn.__name__, ())
+        given = {}
+        for name, value in [*zip(self.arg_names, args, strict=False), *kwargs.items()]:
+            given |= {name: tensor for tensor in tensors(value)}
+        current.append(Shadow(launches, launch, given))
+        launches.active = True
+        try:
+            return execute(self, *args, **kwargs)
+        finally:
+            launches.active = False
+            launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
+            current.pop()
+            launches.add(launch)
+
+    def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN
+        program(self, x, y, z)
+        current[-1].program = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z
+
+    def masked_load(self, ptrs, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+        width = _width(ptrs.get_element_ty())
+        allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width)
+        return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest)
+
+    def masked_store(self, ptrs, value, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+        lanes = np.broadcast_to(mask.data, ptrs.data.shape)
+        values = np.broadcast_to(value.data, ptrs.data.shape)
+        allowed = current[-1].store(ptrs.data, lanes, values, _width(ptrs.get_element_ty()))
+        return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest)
+
+    def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+        current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), _width(ptr.get_element_ty()))
+        return cas(self, ptr, *rest)
+
+    def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+        lanes = np.broadcast_to(mask.data, ptr.data.shape)
+        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()))
+        return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
+
+    def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN
+        if current:
+            *batch, rows, inner = a.data.shape
+            current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
+        return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
+
+    interpreter.GridExecutor.__call__ = run
+    builder.set_grid_idx = set_grid_idx
+    builder.create_masked_load, builder.create_masked_store = masked_load, masked_store
+    builder.create_atomic_cas, builder.create_atomic_rmw, builder.create_dot = atomic_cas, atomic_rmw, create_dot
+    # Nothing can be timed here: the first configuration stands for all.
+    Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
+
+
+def _width(dtype: tl.dtype) -> int:
+    return max(1, dtype.primitive_bitwidth // 8)
+
+
+def _operand(handle: interpreter.TensorHandle, precision: object) -> interpreter.TensorHandle:
+    """A dot operand as the tensor cores see it."""
+    kind = handle.dtype.scalar
+    if kind == tl.bfloat16:  # the interpreter keeps bfloat16 as raw 16-bit integers
+        return interpreter.TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+    if kind == tl.float32 and getattr(precision, "name", "") == "TF32":
+        bits = np.ascontiguousarray(handle.data).view(np.uint32)
+        rounded = (bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)
+        finite = np.isfinite(handle.data)
+        return interpreter.TensorHandle(np.where(finite, rounded.view(np.float32), handle.data), tl.float32)
+    return handle

@@ -1,0 +1,144 @@
+"""Frames between judge and runner: a JSON header and a safetensors blob, never a pickle.
+
+Both sides use it, so it trusts nothing it reads: sizes are bounded before they are allocated, and
+whatever does not fit raises `WireError`, which the judge turns into a finding.
+"""
+
+import json
+import math
+import socket
+import struct
+import time
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+Tree: TypeAlias = (
+    "None | bool | int | float | str | torch.dtype | torch.Tensor | list[Tree] | tuple[Tree, ...] | dict[str, Tree]"
+)
+"""What forward may take and give: scalars and tensors in lists, tuples and dicts."""
+
+_HEAD = struct.Struct("!QQ")
+MAX_HEADER = 8 << 20
+"""Longest JSON header in bytes; PTX of a few kernels fits."""
+
+
+class WireError(Exception):
+    """The other side sent something that is no frame, or closed the channel."""
+
+
+class WireTimeout(WireError):
+    """The other side did not answer before the deadline."""
+
+
+def pack(tree: Tree, tensors: dict[str, torch.Tensor]) -> object:
+    """Describe a tree as JSON; tensors go to `tensors` under a running number.
+
+    Raises TypeError for a leaf that no frame can carry.
+    """
+    if isinstance(tree, torch.Tensor):
+        name = str(len(tensors))
+        tensors[name] = tree
+        return {"tensor": name, "stride": list(tree.stride())}
+    if isinstance(tree, torch.dtype):
+        return {"dtype": str(tree).removeprefix("torch.")}
+    if isinstance(tree, (list, tuple)):
+        kind = "list" if isinstance(tree, list) else "tuple"
+        return {kind: [pack(item, tensors) for item in tree]}
+    if isinstance(tree, Mapping):
+        return {"dict": [[str(key), pack(item, tensors)] for key, item in tree.items()]}
+    if tree is None or isinstance(tree, (bool, int, float, str)):
+        return {"value": tree}
+    raise TypeError(f"a {type(tree).__name__} is no tensor, number, string, list, tuple or dict")
+
+
+def unpack(node: object, tensors: Mapping[str, torch.Tensor]) -> Tree:
+    """The inverse of `pack`; raises WireError for anything `pack` does not write."""
+    if not isinstance(node, dict) or not node:
+        raise WireError("malformed tree")
+    kind, body = next(iter(node.items()))
+    try:
+        if kind == "tensor":
+            return _restride(tensors[body], node["stride"])
+        if kind == "dtype":
+            return getattr(torch, body)
+        if kind == "list":
+            return [unpack(item, tensors) for item in body]
+        if kind == "tuple":
+            return tuple(unpack(item, tensors) for item in body)
+        if kind == "dict":
+            return {str(key): unpack(item, tensors) for key, item in body}
+        if kind == "value" and (body is None or isinstance(body, (bool, int, float, str))):
+            return body
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise WireError("malformed tree") from error
+    raise WireError("malformed tree")
+
+
+def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:
+    if list(dense.stride()) == stride or dense.numel() == 0:
+        return dense
+    reach = 1 + sum((size - 1) * step for size, step in zip(dense.shape, stride, strict=True))
+    if reach > 4 * dense.numel() or min(stride) < 0:
+        return dense
+    laid = torch.empty(reach, dtype=dense.dtype).as_strided(dense.shape, stride)
+    if 0 in stride:
+        return dense[tuple(slice(0, 1) if step == 0 else slice(None) for step in stride)].expand(dense.shape)
+    return laid.copy_(dense)
+
+
+def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None) -> None:
+    """Write one frame; the tree travels under the header's key `tree`."""
+    tensors: dict[str, torch.Tensor] = {}
+    node = pack(tree, tensors)
+    text = json.dumps({**header, "tree": node}).encode()
+    dense = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    blob = save(dense) if dense else b""
+    try:
+        channel.sendall(_HEAD.pack(len(text), len(blob)))
+        channel.sendall(text)
+        channel.sendall(blob)
+    except TimeoutError as error:
+        raise WireTimeout("no answer in time") from error
+    except OSError as error:
+        raise WireError("the channel is closed") from error
+
+
+def receive(channel: socket.socket, deadline: float = math.inf, max_blob: int = 1 << 40) -> tuple[dict[str, object], Tree]:
+    """Read one frame before `deadline` (time.monotonic seconds) of at most `max_blob` tensor bytes."""
+    text_size, blob_size = _HEAD.unpack(_read(channel, _HEAD.size, deadline))
+    if text_size > MAX_HEADER:
+        raise WireError(f"a header of {text_size} bytes")
+    if blob_size > max_blob:
+        raise WireError(f"{blob_size} bytes of output where at most {max_blob} were expected")
+    text, blob = _read(channel, text_size, deadline), _read(channel, blob_size, deadline)
+    try:
+        header = json.loads(text)
+        tensors = load(blob) if blob else {}
+    except (ValueError, RecursionError, KeyError, SafetensorError) as error:
+        raise WireError("a frame that does not parse") from error
+    if not isinstance(header, dict):
+        raise WireError("a header that is no object")
+    return header, unpack(header.pop("tree", {"value": None}), tensors)
+
+
+def _read(channel: socket.socket, size: int, deadline: float) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise WireTimeout("no answer in time")
+        channel.settimeout(None if left == math.inf else left)
+        try:
+            chunk = channel.recv(min(size - len(data), 1 << 20))
+        except TimeoutError as error:
+            raise WireTimeout("no answer in time") from error
+        except OSError as error:
+            raise WireError("the channel is closed") from error
+        if not chunk:
+            raise WireError("the runner ended without an answer")
+        data += chunk
+    return bytes(data)
