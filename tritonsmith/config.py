@@ -12,8 +12,10 @@ from typing import Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tritonsmith.errors import UserError
 
-class ConfigError(ValueError):
+
+class ConfigError(UserError):
     """A configuration the user must mend; its text is one line."""
 
 
@@ -63,6 +65,8 @@ class SftConfig(_Section):
     batch: int = 2
     accumulation: int = 1
     max_length: int = 1024
+    packing: bool = False
+    """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""
     save_steps: int = 50
 
 
@@ -77,6 +81,11 @@ class BestOfNConfig(_Section):
     batch: int = 8
     temperature: float = 0.8
     top_p: float = 1.0
+    max_new_tokens: int = 512
+    sample_batch: int = 64
+    """Completions decoded together."""
+    replay: int = 0
+    """SFT rows mixed into each round's fine-tuning, against forgetting."""
 
 
 class GrpoSection(_Section):

@@ -16,6 +16,7 @@ from typing import cast
 import torch
 from torch import nn
 
+from tritonsmith.errors import UserError
 from tritonsmith.types import Task
 
 NAMES = ("Model", "get_inputs", "get_init_inputs")
@@ -24,7 +25,7 @@ NAMES = ("Model", "get_inputs", "get_init_inputs")
 _random = threading.RLock()
 
 
-class TaskError(ValueError):
+class TaskError(UserError):
     """A task the user must mend; its text is one line."""
 
 

@@ -18,7 +18,7 @@ from tritonsmith.types import Task
 
 FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
-MAX_ELEMENTS = 1 << 16
+MAX_ELEMENTS = 1 << 15
 """Elements in inputs, weights and outputs that the interpreter bears in tenths of a second."""
 MAX_FLOPS = 1 << 23
 """Floating-point operations of the reference likewise (a 128^3 matmul takes 0.1 s in the interpreter)."""

@@ -27,12 +27,15 @@ class Variant:
     """Precision of model and inputs, None for the task's own."""
 
 
-def variants(task: Task, multi_input: bool) -> list[Variant]:
-    """The task as given and, if wanted, values x2, another seed, larger dimensions, another precision."""
+def variants(task: Task, multi_input: bool, growth: float = 2.0) -> list[Variant]:
+    """The task as given and, if wanted, values x2, another seed, larger dimensions, another precision.
+
+    `growth` is the factor of the larger dimensions; the interpreter, whose time is their product, gets less.
+    """
     given = Variant("as given", task)
     if not multi_input:
         return [given]
-    larger = task.model_copy(update={"source": rescale(task.source, _double)})
+    larger = task.model_copy(update={"source": rescale(task.source, lambda value: _grow(value, growth))})
     return [
         given,
         Variant("values x2", task, factor=2.0),
@@ -42,9 +45,9 @@ def variants(task: Task, multi_input: bool) -> list[Variant]:
     ]
 
 
-def _double(value: int) -> int:
-    # Small constants are kernel sizes, strides and groups; they mean something else when doubled.
-    return 2 * value if value > 8 else value
+def _grow(value: int, growth: float) -> int:
+    # Small constants are kernel sizes, strides and groups; they mean something else when enlarged.
+    return int(growth * value) if value > 8 else value
 
 
 def adapt(inputs: list[object], variant: Variant) -> list[object]:

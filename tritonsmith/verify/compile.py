@@ -132,7 +132,9 @@ def _lower(captured: Captured) -> dict[str, object]:
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    module = source.make_ir(
+        target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+    )
     text = "ptx" if target.backend == "cuda" else "amdgcn"
     for name, stage in stages.items():
         module = stage(module, metadata)  # type: ignore[operator]
@@ -188,7 +190,14 @@ def _ptxas(text: str, target: str) -> tuple[int | None, int | None, str]:
     with tempfile.TemporaryDirectory(prefix="tritonsmith-") as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(text)
-        command = [get_ptxas(capability).path, "-v", f"--gpu-name={arch}", str(source), "-o", str(source.with_suffix(".o"))]
+        command = [
+            get_ptxas(capability).path,
+            "-v",
+            f"--gpu-name={arch}",
+            str(source),
+            "-o",
+            str(source.with_suffix(".o")),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_PTXAS_SECONDS)
         except subprocess.TimeoutExpired:
@@ -209,5 +218,14 @@ def _amdgcn(text: str) -> tuple[int | None, int | None, str]:
 
 def _shared_limit(target: str) -> int:
     """Shared memory a block may have, in bytes (CUDA C++ Programming Guide, Compute Capabilities; CDNA3 ISA)."""
-    limits = {"sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227, "sm_100": 227, "sm_120": 99}
+    limits = {
+        "sm_75": 64,
+        "sm_80": 163,
+        "sm_86": 99,
+        "sm_87": 163,
+        "sm_89": 99,
+        "sm_90": 227,
+        "sm_100": 227,
+        "sm_120": 99,
+    }
     return limits.get(target, 64 if target.startswith("gfx") else 227) * 1024

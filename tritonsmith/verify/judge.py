@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +56,12 @@ class RunnerFailed(Exception):
 
 
 class Judge:
-    """Judges candidates one at a time; several judges may share a zygote."""
+    """Judges candidates one at a time; several judges may share zygotes."""
 
-    def __init__(self, settings: VerifyConfig, extensions: ExtensionsConfig, device: str, zygote: Zygote) -> None:
-        self._settings, self._extensions, self._zygote = settings, extensions, zygote
+    def __init__(
+        self, settings: VerifyConfig, extensions: ExtensionsConfig, device: str, zygotes: Mapping[str, Zygote]
+    ) -> None:
+        self._settings, self._extensions, self._zygotes = settings, extensions, zygotes
         self._device = device
         self._prepared: dict[str, Prepared] = {}
         if device == "cuda":
@@ -80,7 +83,12 @@ class Judge:
             policy=self._settings.policy,
         )
         trial = _Trial(self, task, candidate.source or "", start + self.timeout)
-        stages: list[funnel.Stage] = [("ast", trial.ast), ("compile", trial.compile), ("tiny", trial.tiny), ("full", trial.full)]
+        stages: list[funnel.Stage] = [
+            ("ast", trial.ast),
+            ("compile", trial.compile),
+            ("tiny", trial.tiny),
+            ("full", trial.full),
+        ]
         if self._settings.timing:
             stages.append(("timing", trial.timing))
         try:
@@ -139,14 +147,18 @@ class _Trial:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         finally:
             self._end("capture")
-        return Outcome(not findings, findings[0].message if findings else _plural(len(kernels)), findings, kernels=kernels)
+        return Outcome(
+            not findings, findings[0].message if findings else _plural(len(kernels)), findings, kernels=kernels
+        )
 
     def tiny(self) -> Outcome:
         return self._compare_on(lambda prepared: [Variant("as given", prepared.tiny.task)], lambda p: p.tiny.shapes)
 
     def full(self) -> Outcome:
         def wanted(prepared: Prepared) -> list[Variant]:
-            return variants(prepared.full.task, self._extensions.multi_input)
+            return variants(
+                prepared.full.task, self._extensions.multi_input, 2.0 if prepared.full.cap is None else 1.25
+            )
 
         def sizes(prepared: Prepared) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
@@ -165,11 +177,13 @@ class _Trial:
         found = roofline.predict(
             launches, operators if isinstance(operators, dict) else {}, small, real or small, self._settings.target
         )
-        return Outcome(True, f"predicted {found.speedup.median:.2f}x by roofline for {self._settings.target}", timing=found)
+        return Outcome(
+            True, f"predicted {found.speedup.median:.2f}x by roofline for {self._settings.target}", timing=found
+        )
 
     # Running the candidate.
 
-    def _compare_on(self, wanted, sizes) -> Outcome:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    def _compare_on(self, wanted: Callable[[Prepared], list[Variant]], sizes: Callable[[Prepared], str]) -> Outcome:
         mode = "cuda" if self._judge._device == "cuda" else "interpret"
         ran = 0
         try:
@@ -228,7 +242,7 @@ class _Trial:
     def _load(self, mode: str) -> None:
         folder = private_folder() if mode == "cuda" else None
         limits = _limits(self._settings, self._judge.timeout, folder)
-        self._runners[mode] = self._judge._zygote.start(limits, folder)
+        self._runners[mode] = self._judge._zygotes[mode].start(limits, folder)
         self._ask(mode, {"do": "load", "mode": mode, "target": self._settings.target, "source": self._source})
 
     def _build(self, mode: str, variant: Variant, model: nn.Module) -> None:
@@ -245,7 +259,9 @@ class _Trial:
             wire.send(runner.channel, header, tree)  # type: ignore[arg-type]
             reply, result = wire.receive(runner.channel, self._deadline, room)
         except wire.WireTimeout as error:
-            raise RunnerFailed(Finding(rule="timeout", message=f"no answer within {self._judge.timeout:g} s")) from error
+            raise RunnerFailed(
+                Finding(rule="timeout", message=f"no answer within {self._judge.timeout:g} s")
+            ) from error
         except wire.WireError as error:
             raise RunnerFailed(self._post_mortem(mode, str(error))) from error
         if (error := reply.get("error")) is not None:
@@ -253,7 +269,7 @@ class _Trial:
         return reply, result
 
     def _post_mortem(self, mode: str, reason: str) -> Finding:
-        status = self._judge._zygote.end(self._runners.pop(mode))
+        status = self._judge._zygotes[mode].end(self._runners.pop(mode))
         if status == 0:
             return Finding(rule="exit", message="the candidate ended its process")
         if status < 0:
@@ -265,7 +281,7 @@ class _Trial:
 
     def _end(self, mode: str) -> None:
         if (runner := self._runners.pop(mode, None)) is not None:
-            self._judge._zygote.end(runner)
+            self._judge._zygotes[mode].end(runner)
 
     def _measure(self) -> Outcome:
         preset = timing.CALIBRATED if self._extensions.calibrated else timing.SINGLE
@@ -283,7 +299,11 @@ class _Trial:
         except RunnerFailed as failure:
             return Outcome(False, failure.finding.message, [failure.finding])
         times = reply.get("milliseconds")
-        if not isinstance(times, list) or len(times) != preset.trials or not all(isinstance(t, float) and t > 0 for t in times):
+        if (
+            not isinstance(times, list)
+            or len(times) != preset.trials
+            or not all(isinstance(t, float) and t > 0 for t in times)
+        ):
             return Outcome(False, "the runner gave no times", [Finding(rule="protocol", message="no times")])
         found = timing.compare(reference, times, preset)
         return Outcome(True, f"measured {found.speedup.median:.2f}x", timing=found)
@@ -312,7 +332,21 @@ def _limits(settings: VerifyConfig, timeout: float, folder: Path | None) -> Limi
     python = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")}
     here = str(Path(__file__).resolve().parents[1])
     torch_home = str(Path(torch.__file__).resolve().parents[1])
-    system = {"/usr", "/lib", "/lib64", "/bin", "/etc", "/proc/self", "/dev/null", "/dev/urandom", "/opt", "/sys"}
+    system = {
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/bin",
+        "/etc",
+        "/proc/self",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        "/proc/stat",
+        "/dev/null",
+        "/dev/urandom",
+        "/opt",
+        "/sys",
+    }
     writable = ("/dev/null",)
     if gpu:
         system |= {"/proc", "/dev"}

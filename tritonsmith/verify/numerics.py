@@ -67,7 +67,9 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
             if mismatch := _compare(e, n, g, f"{path}[{place}]", variant):
                 return mismatch
         return None
-    same = native == got or (isinstance(native, float) and isinstance(got, float) and math.isclose(native, got, rel_tol=1e-4))
+    same = native == got or (
+        isinstance(native, float) and isinstance(got, float) and math.isclose(native, got, rel_tol=1e-4)
+    )
     return None if same else wrong(f"expected {native!r}, got {got!r}")
 
 

@@ -122,7 +122,11 @@ def plain(output: object) -> wire.Tree:
             raise TypeError(f"forward returned a {type(output).__name__}, not a torch.Tensor")
         return output.detach()
     if isinstance(output, (list, tuple)):
-        return type(output)([plain(item) for item in output]) if type(output) in (list, tuple) else tuple(map(plain, output))
+        return (
+            type(output)([plain(item) for item in output])
+            if type(output) in (list, tuple)
+            else tuple(map(plain, output))
+        )
     if isinstance(output, Mapping):
         return {str(key): plain(item) for key, item in output.items()}
     if output is None or isinstance(output, (bool, int, float, str)):

@@ -42,7 +42,7 @@ TORCH_GLUE = {
     "result_type", "finfo", "iinfo", "Tensor", "dtype", "float32", "float16", "bfloat16", "float64", "int8", "int16",
     "int32", "int64", "uint8", "bool", "long", "half", "float", "double", "int", "contiguous_format", "channels_last",
     "get_default_dtype", "inference_mode", "is_grad_enabled", "scalar_tensor", "new_empty", "strided", "select", "narrow",
-    "clone", "inf", "pi", "nan", "Tensor", "preserve_format",
+    "clone", "inf", "pi", "nan", "preserve_format",
 }  # fmt: skip
 
 GLUE_OPERATORS = {
@@ -175,7 +175,9 @@ def _imports(tree: ast.Module) -> Iterator[Finding]:
             wanted = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             module = ("." * node.level) + (node.module or "")
-            wanted = [module] + [f"{module}.{n.name}" for n in node.names if module == "torch" and n.name in TORCH_CLOSED]
+            wanted = [module] + [
+                f"{module}.{n.name}" for n in node.names if module == "torch" and n.name in TORCH_CLOSED
+            ]
         else:
             continue
         for name in wanted:
@@ -200,7 +202,9 @@ def _names(tree: ast.Module) -> Iterator[Finding]:
 
 def _getattr(tree: ast.Module) -> Iterator[Finding]:
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
+        if not (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+        ):
             continue
         name = node.args[1] if len(node.args) > 1 else None
         plain = isinstance(name, ast.Constant) and isinstance(name.value, str) and not name.value.startswith("_")

@@ -40,8 +40,11 @@ class Verifier:
         self.device = choose_device(settings.device)
         self.workers = settings.workers or os.cpu_count() or 1
         self._score = score
-        self._zygote = Zygote()
-        self._judge = Judge(settings, extensions or ExtensionsConfig(), self.device, self._zygote)
+        compiling = Zygote(interpret=False)
+        self._zygotes = {"capture": compiling, "cuda": compiling}
+        if self.device == "cpu":
+            self._zygotes["interpret"] = Zygote(interpret=True)
+        self._judge = Judge(settings, extensions or ExtensionsConfig(), self.device, self._zygotes)
 
     def verify(self, task: Task, candidate: Candidate) -> Verdict:
         """Judge one candidate."""
@@ -79,8 +82,9 @@ class Verifier:
         return [verdicts[index] for index in range(len(jobs))]
 
     def close(self) -> None:
-        """End the zygote and every runner."""
-        self._zygote.close()
+        """End the zygotes and every runner."""
+        for zygote in set(self._zygotes.values()):
+            zygote.close()
 
     def __enter__(self) -> "Verifier":
         return self

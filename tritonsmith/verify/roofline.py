@@ -18,7 +18,20 @@ from tritonsmith.types import Interval, Task, Timing
 from tritonsmith.verify.observe import tensors
 from tritonsmith.verify.policy import GLUE_OPERATORS
 
-MOVING = {"clone", "copy_", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "fill_", "zeros", "zero_", "full", "ones"}
+MOVING = {
+    "clone",
+    "copy_",
+    "_to_copy",
+    "cat",
+    "stack",
+    "constant_pad_nd",
+    "repeat",
+    "fill_",
+    "zeros",
+    "zero_",
+    "full",
+    "ones",
+}
 """Glue that costs traffic all the same."""
 
 
@@ -125,11 +138,12 @@ def predict(
     hardware = HARDWARE.get(target, HARDWARE["sm_90"])
     peak = hardware.float16 if half else hardware.float32
     grow_bytes = real.floor_bytes / max(small.floor_bytes, 1.0)
-    grow_flops = real.flops / small.flops if small.flops else grow_bytes
+    dots = sum(_number(row, "dot_flops") for row in launches)
+    # Tiles padded at small sizes are full at real ones: the candidate is charged the reference's operations.
     mine = [
         Cost(
             grow_bytes * (_number(row, "bytes_loaded") + _number(row, "bytes_stored")),
-            grow_flops * _number(row, "dot_flops"),
+            real.flops * _number(row, "dot_flops") / dots if dots else 0.0,
         )
         for row in launches
     ]

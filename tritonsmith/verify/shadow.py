@@ -170,7 +170,12 @@ def install(launches: Launches) -> None:
     current: list[Shadow] = []
     execute = interpreter.GridExecutor.__call__
     load, store = builder.create_masked_load, builder.create_masked_store
-    cas, rmw, dot, program = builder.create_atomic_cas, builder.create_atomic_rmw, builder.create_dot, builder.set_grid_idx
+    cas, rmw, dot, program = (
+        builder.create_atomic_cas,
+        builder.create_atomic_rmw,
+        builder.create_dot,
+        builder.set_grid_idx,
+    )
 
     def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN
         launch = Launch(self.fn.__name__, ())

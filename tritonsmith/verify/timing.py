@@ -34,7 +34,9 @@ def measure(call: Callable[[], object], preset: Preset) -> list[float]:
     flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
     for _ in range(preset.warmups):
         call()
-    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(preset.trials)]
+    events = [
+        (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(preset.trials)
+    ]
     for start, end in events:
         flush.zero_()
         start.record()

@@ -107,7 +107,9 @@ def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None
         raise WireError("the channel is closed") from error
 
 
-def receive(channel: socket.socket, deadline: float = math.inf, max_blob: int = 1 << 40) -> tuple[dict[str, object], Tree]:
+def receive(
+    channel: socket.socket, deadline: float = math.inf, max_blob: int = 1 << 40
+) -> tuple[dict[str, object], Tree]:
     """Read one frame before `deadline` (time.monotonic seconds) of at most `max_blob` tensor bytes."""
     text_size, blob_size = _HEAD.unpack(_read(channel, _HEAD.size, deadline))
     if text_size > MAX_HEADER:

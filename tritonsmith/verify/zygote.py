@@ -34,12 +34,16 @@ class Runner:
 class Zygote:
     """Starts, and ends, runners. Usable from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, interpret: bool) -> None:
+        """Start a zygote whose triton interprets kernels, or compiles them.
+
+        It cannot do both: triton's own library is decorated when it is imported, one way or the other.
+        """
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "tritonsmith.verify.zygote", str(theirs.fileno())]
         self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=_environment()
+            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=_environment(interpret)
         )
         theirs.close()
 
@@ -80,12 +84,12 @@ def private_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="tritonsmith-"))
 
 
-def _environment() -> dict[str, str]:
+def _environment(interpret: bool) -> dict[str, str]:
     keep = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CUDA_HOME", "CUDA_VISIBLE_DEVICES")
     return {name: os.environ[name] for name in keep if name in os.environ} | {
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "TOKENIZERS_PARALLELISM": "false",
+        "TRITON_INTERPRET": "1" if interpret else "0",
     }
 
 
@@ -93,10 +97,12 @@ def _warm() -> None:
     import gc
     import importlib
 
-    modules = ["numpy", "torch", "torch.utils._python_dispatch", "safetensors.torch", "triton", "triton.language"]
+    # torch._dynamo comes with the first dispatch mode, 0.8 s that each runner would spend anew.
+    modules = ["numpy", "torch", "torch._dynamo", "torch.utils._python_dispatch", "safetensors.torch", "triton"]
     modules += ["triton.runtime.interpreter", "triton.compiler.compiler", "triton.compiler.code_generator"]
-    modules += ["triton.backends.nvidia.compiler", "triton.backends.amd.compiler", "triton.language.extra"]
-    modules += ["triton.language.extra.libdevice", "triton.language.extra.cuda", "tritonsmith.verify.runner"]
+    modules += ["triton.backends.nvidia.compiler", "triton.backends.amd.compiler", "triton.language"]
+    modules += ["triton.language.extra.libdevice", "triton.language.extra.cuda"]
+    modules += ["tritonsmith.verify.runner", "tritonsmith.verify.compile", "tritonsmith.verify.shadow"]
     for module in modules:
         importlib.import_module(module)
     # Triton asks ptxas for its version once and remembers; a runner could not start it.

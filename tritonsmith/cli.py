@@ -1,0 +1,273 @@
+"""The command line: DESIGN section 7's contract, one function a command.
+
+Heavy imports wait inside the commands: `--help` and a usage error answer at once. Nothing is decided here;
+each command reads its arguments, calls the library, and prints.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from tritonsmith.errors import UserError
+
+if TYPE_CHECKING:
+    from tritonsmith.config import Config, VerifyConfig
+    from tritonsmith.types import Verdict
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+tasks_app = typer.Typer(no_args_is_help=True, help="Look at tasks.")
+app.add_typer(tasks_app, name="tasks")
+
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda")]
+Policy = Annotated[str, typer.Option(help="strict or lenient")]
+Target = Annotated[str, typer.Option(help="GPU to compile for: sm_90, sm_80, gfx942, ...")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="section.key=value, over the file")]
+ConfigFile = Annotated[Path, typer.Argument(help="a TOML file, see configs/", show_default=False)]
+DryRun = Annotated[bool, typer.Option(help="the whole pipeline on a dummy model, in minutes")]
+
+
+def main() -> None:
+    """Entry point: a user's mistake ends in one line and exit code 2, Ctrl-C in 130."""
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        _stop(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the same command resumes", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+
+
+@app.command()
+def verify(
+    task: Annotated[Path, typer.Argument(help="task file: Model, get_inputs, get_init_inputs")],
+    kernel: Annotated[Path, typer.Argument(help="candidate file: ModelNew")],
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    timing: Annotated[bool, typer.Option(help="time (cuda) or predict (cpu) the speedup")] = True,
+    json_only: Annotated[bool, typer.Option("--json", help="print the verdict as JSON and nothing else")] = False,
+    set_: Set = None,
+) -> None:
+    """Judge one candidate. Exit code 0: correct; 1: rejected; 2: bad usage or unreadable file."""
+    source, settings, extensions = _candidate(kernel), *_verify_settings(device, policy, target, timing, set_)
+    from tritonsmith import reward
+    from tritonsmith.tasks.format import load_task
+    from tritonsmith.types import Candidate
+    from tritonsmith.verify.pool import Verifier
+
+    loaded = load_task(_readable(task))
+    with (
+        _working(f"judging {kernel.name}", quiet=json_only),
+        Verifier(settings, extensions=extensions, score=reward.score) as verifier,
+    ):
+        verdict = verifier.verify(loaded, Candidate(task=loaded.id, source=source))
+    if json_only:
+        typer.echo(verdict.model_dump_json())
+    else:
+        _show(verdict)
+    raise typer.Exit(0 if verdict.correct else 1)
+
+
+@app.command("verify-batch")
+def verify_batch(
+    candidates: Annotated[
+        Path, typer.Argument(help='JSONL: {"task": ..., "sample": 0, "completion" or "source": ...}')
+    ],
+    tasks: Annotated[str, typer.Option(help="SPEC of the tasks the candidates answer")],
+    out: Annotated[Path, typer.Option(help="JSONL of verdicts, appended to")],
+    workers: Annotated[int | None, typer.Option(help="candidates at once; default: cores")] = None,
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    timing: bool = True,
+    set_: Set = None,
+) -> None:
+    """Judge many candidates; what is in OUT already is not judged again."""
+    settings, extensions = _verify_settings(device, policy, target, timing, set_)
+    from tritonsmith import batch
+
+    settings.workers = workers
+    counts = batch.verify_file(_readable(candidates), tasks, out, settings, extensions)
+    typer.echo(f"{counts.judged} judged, {counts.known} known, {counts.correct} correct of {counts.total}; {out}")
+
+
+@tasks_app.command("list")
+def tasks_list(
+    spec: Annotated[
+        str, typer.Argument(help="suite | suite:level1 | kernelbench:DIR | synthetic:N | DIR | FILE")
+    ] = "suite",
+) -> None:
+    """List the tasks a SPEC names."""
+    from tritonsmith.tasks.format import load_spec
+
+    for task in load_spec(spec):
+        typer.echo(f"{task.id}\tlevel {task.level}")
+
+
+@tasks_app.command("show")
+def tasks_show(spec: Annotated[str, typer.Argument(help="a SPEC, or suite:ID such as suite:level1/relu")]) -> None:
+    """Print a task's source, and the sizes it is tried at on the CPU."""
+    from tritonsmith.tasks import scaling
+    from tritonsmith.tasks.format import TaskError, load_spec
+
+    head, _, wanted = spec.partition(":")
+    tasks = (
+        [task for task in load_spec("suite") if task.id == wanted]
+        if head == "suite" and "/" in wanted
+        else load_spec(spec)
+    )
+    if not tasks:
+        raise TaskError(f"{spec}: no such task; `tritonsmith tasks list suite` lists them")
+    for task in tasks:
+        small, full = scaling.tiny(task), scaling.full(task)
+        typer.echo(f"# {task.id}, level {task.level}; on the CPU tiny: {small.shapes}; full: {full.shapes}")
+        typer.echo(task.source)
+
+
+@app.command()
+def sft(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
+    """Supervised fine-tuning alone."""
+    _run(config, set_, dry_run, ["sft"])
+
+
+@app.command("best-of-n")
+def best_of_n(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
+    """Best-of-N alone, from the run's SFT model if there is one."""
+    _run(config, set_, dry_run, ["best_of_n"])
+
+
+@app.command()
+def grpo(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
+    """GRPO alone, from the run's SFT model if there is one."""
+    _run(config, set_, dry_run, ["grpo"])
+
+
+@app.command()
+def run(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
+    """Everything the config names: SFT, RL, evaluation, report. The same command resumes."""
+    _run(config, set_, dry_run, None)
+
+
+@app.command("eval")
+def eval_(
+    model: Annotated[str, typer.Option(help="nano, a hub id, or a path")],
+    tasks: Annotated[str, typer.Option(help="SPEC")] = "suite",
+    samples: Annotated[int, typer.Option(help="completions a task")] = 10,
+    out: Annotated[Path, typer.Option(help="folder for records and summary")] = Path("runs/eval"),
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Sample completions of a model, judge them, print valid / compiled / correct / speedup / pass@k."""
+    given = [f"model.id={json.dumps(model)}", f"eval.samples={samples}", f"run.dir={json.dumps(str(out))}"]
+    given += [f"tasks.heldout={json.dumps(tasks)}", *_verify_overrides(device, policy, target, True)]
+    config = _config(None, [*given, *(set_ or [])])
+    from tritonsmith.train import run as runs
+
+    runs.evaluate_model(config)
+
+
+@app.command()
+def report(run_dir: Annotated[Path, typer.Argument(help="a run's folder")]) -> None:
+    """Write RUN_DIR/report.html anew."""
+    if not run_dir.is_dir():
+        raise UserError(f"{run_dir} is no folder")
+    from tritonsmith.report.build import build
+
+    typer.echo(str(build(run_dir)))
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine gives: torch, triton, GPU, ptxas, sandbox layers; and what is missing."""
+    from tritonsmith import doctor as checks
+
+    rows = checks.examine()
+    for row in rows:
+        typer.echo(f"{'ok  ' if row.ok else 'MISS'}  {row.name:<22} {row.detail}")
+    raise typer.Exit(0 if all(row.ok or row.optional for row in rows) else 1)
+
+
+def _run(path: Path, overrides: list[str] | None, dry_run: bool, steps: list[str] | None) -> None:
+    given = list(overrides or [])
+    if steps is not None:
+        given.append(f"run.steps={json.dumps(steps)}")
+    config = _config(path, given)
+    from tritonsmith.train import run as runs
+
+    runs.run(config, dry_run=dry_run)
+
+
+def _config(path: Path | None, overrides: list[str]) -> "Config":
+    from tritonsmith import config
+
+    return config.load(path, overrides)
+
+
+def _verify_overrides(device: str, policy: str, target: str, timing: bool) -> list[str]:
+    return [
+        f"verify.device={json.dumps(device)}",
+        f"verify.policy={json.dumps(policy)}",
+        f"verify.target={json.dumps(target)}",
+        f"verify.timing={json.dumps(timing)}",
+    ]
+
+
+def _verify_settings(
+    device: str, policy: str, target: str, timing: bool, overrides: list[str] | None
+) -> "tuple[VerifyConfig, object]":
+    config = _config(None, [*_verify_overrides(device, policy, target, timing), *(overrides or [])])
+    return config.verify, config.extensions
+
+
+def _readable(path: Path) -> Path:
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a file")
+    if not path.exists():
+        raise UserError(f"{path} does not exist")
+    return path
+
+
+def _candidate(path: Path) -> str:
+    """The candidate's text; bytes that are no text stay in it and are rejected by the `ast` stage."""
+    try:
+        return _readable(path).read_bytes().decode(errors="surrogateescape")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _working(what: str, quiet: bool) -> Iterator[None]:
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+def _show(verdict: "Verdict") -> None:
+    from rich.console import Console
+
+    from tritonsmith.report.verdict import render
+
+    Console(highlight=False).print(render(verdict))
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(f"tritonsmith: {message}", err=True)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
