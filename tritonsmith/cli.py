@@ -6,6 +6,7 @@ each command reads its arguments, calls the library, and prints.
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from tritonsmith.errors import UserError
 if TYPE_CHECKING:
     from tritonsmith.config import Config, VerifyConfig
     from tritonsmith.types import Verdict
+
+_BEGAN = time.monotonic()
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 tasks_app = typer.Typer(no_args_is_help=True, help="Look at tasks.")
@@ -67,7 +70,7 @@ def verify(
         _working(f"judging {kernel.name}", quiet=json_only),
         Verifier(settings, extensions=extensions, score=reward.score) as verifier,
     ):
-        verdict = verifier.verify(loaded, Candidate(task=loaded.id, source=source))
+        verdict = verifier.verify(loaded, Candidate(task=loaded.id, source=source), began=_BEGAN)
     if json_only:
         typer.echo(verdict.model_dump_json())
     else:

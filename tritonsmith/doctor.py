@@ -9,7 +9,9 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+_TEMPLATES = Path(__file__).parent / "templates"
 _LIBRARIES = ("torch", "triton", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors")
 _EXTRAS = {"bitsandbytes": "gpu", "vllm": "vllm", "fastapi": "serve", "ray": "ray"}
 
@@ -63,15 +65,12 @@ def _ptxas() -> str:
 
 def _compile() -> str:
     """One kernel through capture, lowering and ptxas: the compile stage as candidates meet it."""
-    from pathlib import Path
-
     from tritonsmith.config import VerifyConfig
-    from tritonsmith.tasks.format import load_spec
-    from tritonsmith.types import Candidate
+    from tritonsmith.types import Candidate, Task
     from tritonsmith.verify.pool import Verifier
 
-    task = next(task for task in load_spec("suite:level1") if task.id == "level1/relu")
-    source = (Path(__file__).parent / "templates" / "doctor_kernel.py").read_text()
+    task = Task(id="example", level=2, source=(_TEMPLATES / "example_task.py.j2").read_text())
+    source = (_TEMPLATES / "example_answer.py.j2").read_text()
     with Verifier(VerifyConfig(device="cpu")) as verifier:
         verdict = verifier.verify(task, Candidate(task=task.id, source=source))
     if not verdict.correct:

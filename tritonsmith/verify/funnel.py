@@ -35,7 +35,8 @@ def run(stages: Sequence[Stage], verdict: Verdict, staged: bool = True) -> Verdi
         start = time.perf_counter()
         outcome = stage()
         seconds = time.perf_counter() - start
-        verdict.stages.append(StageResult(name=name, ok=outcome.ok, seconds=round(seconds, 4), detail=outcome.detail))
+        detail = outcome.detail.splitlines()[0] if outcome.detail else ""
+        verdict.stages.append(StageResult(name=name, ok=outcome.ok, seconds=round(seconds, 4), detail=detail))
         if failed:
             continue
         verdict.findings += outcome.findings

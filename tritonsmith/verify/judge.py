@@ -72,8 +72,13 @@ class Judge:
         """Seconds a candidate may take in all."""
         return self._settings.timeout or (30.0 if self._device == "cuda" else 60.0)
 
-    def judge(self, task: Task, candidate: Candidate) -> Verdict:
-        """Lead one candidate through the funnel."""
+    def judge(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
+        """Lead one candidate through the funnel.
+
+        The candidate's time runs from its first runner, which waits for a warm zygote. `began`
+        (time.monotonic seconds) says that the caller's clock runs already; at least half of the time
+        limit is the candidate's own even then.
+        """
         start = time.monotonic()
         verdict = Verdict(
             task=task.id,
@@ -82,7 +87,7 @@ class Judge:
             target=self._settings.target,
             policy=self._settings.policy,
         )
-        trial = _Trial(self, task, candidate.source or "", start + self.timeout)
+        trial = _Trial(self, task, candidate.source or "", began)
         stages: list[funnel.Stage] = [
             ("ast", trial.ast),
             ("compile", trial.compile),
@@ -113,8 +118,9 @@ class Judge:
 class _Trial:
     """One candidate on its way: the stages share runners and a deadline."""
 
-    def __init__(self, judge: Judge, task: Task, source: str, deadline: float) -> None:
-        self._judge, self._task, self._source, self._deadline = judge, task, source, deadline
+    def __init__(self, judge: Judge, task: Task, source: str, began: float | None) -> None:
+        self._judge, self._task, self._source, self._began = judge, task, source, began
+        self._deadline: float | None = None
         self._settings, self._extensions = judge._settings, judge._extensions
         self._runners: dict[str, Runner] = {}
         self._weights = secrets.randbits(31)
@@ -124,7 +130,7 @@ class _Trial:
 
     def ast(self) -> Outcome:
         if not self._source:
-            return Outcome(False, "no code", [Finding(rule="no-code", message="the completion holds no code")])
+            return Outcome(False, "no code", [Finding(rule="no-code", message="there is no code")])
         findings = policy.check_source(self._source, self._settings.policy)
         return Outcome(not findings, findings[0].message if findings else "", findings)
 
@@ -240,9 +246,14 @@ class _Trial:
         return inputs, model
 
     def _load(self, mode: str) -> None:
+        zygote = self._judge._zygotes[mode]
+        zygote.wait_until_warm()
+        if self._deadline is None:
+            now, limit = time.monotonic(), self._judge.timeout
+            self._deadline = max((self._began or now) + limit, now + limit / 2)
         folder = private_folder() if mode == "cuda" else None
         limits = _limits(self._settings, self._judge.timeout, folder)
-        self._runners[mode] = self._judge._zygotes[mode].start(limits, folder)
+        self._runners[mode] = zygote.start(limits, folder)
         self._ask(mode, {"do": "load", "mode": mode, "target": self._settings.target, "source": self._source})
 
     def _build(self, mode: str, variant: Variant, model: nn.Module) -> None:
@@ -257,7 +268,7 @@ class _Trial:
         runner = self._runners[mode]
         try:
             wire.send(runner.channel, header, tree)  # type: ignore[arg-type]
-            reply, result = wire.receive(runner.channel, self._deadline, room)
+            reply, result = wire.receive(runner.channel, self._deadline or 0.0, room)
         except wire.WireTimeout as error:
             raise RunnerFailed(
                 Finding(rule="timeout", message=f"no answer within {self._judge.timeout:g} s")
@@ -364,7 +375,8 @@ def _limits(settings: VerifyConfig, timeout: float, folder: Path | None) -> Limi
 def _finding(error: object) -> Finding:
     row = error if isinstance(error, dict) else {}
     kind, line = str(row.get("kind", "error")), row.get("line")
-    rule = {"MemoryError": "memory", "OutOfMemoryError": "memory"}.get(kind, "exception")
+    memory = kind in ("MemoryError", "OutOfMemoryError") or "DefaultCPUAllocator" in str(row.get("message"))
+    rule = "memory" if memory else "exception"
     text = f"{kind}: {row.get('message', '')}".strip()[:2000]
     return Finding(rule=rule, message=text, line=line if isinstance(line, int) else None)
 

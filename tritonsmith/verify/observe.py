@@ -82,6 +82,9 @@ class Operators(TorchDispatchMode):
             return result
         self.counts[str(func)] += 1
         produced = list(tensors(result))
+        if ".empty" in str(func) or "new_empty" in str(func):
+            for tensor in produced:
+                poison(tensor)
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._alive.extend(produced)
         written = self._launches.written
@@ -95,6 +98,14 @@ class Operators(TorchDispatchMode):
         """Whether every output holds memory that a kernel wrote, or a view or copy of it."""
         found = [t for t in tensors(output) if t.numel()]
         return bool(found) and all(address(t) in self._launches.written for t in found)
+
+
+def poison(tensor: torch.Tensor) -> None:
+    """Fill fresh memory, so that an element no kernel writes cannot be right by what lay there before."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(float("nan"))
+    elif tensor.dtype != torch.bool:
+        tensor.fill_(torch.iinfo(tensor.dtype).max)
 
 
 def tensors(tree: object) -> Iterator[torch.Tensor]:

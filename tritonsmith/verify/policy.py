@@ -66,6 +66,8 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
         return [Finding(rule="size", message=f"{len(source)} characters of source; {MAX_SOURCE} are allowed")]
     if not source.strip():
         return [Finding(rule="empty", message="there is no code")]
+    if any("\ud800" <= letter <= "\udfff" for letter in source):
+        return [Finding(rule="syntax", message="not Python: the file is not UTF-8 text")]
     try:
         tree = ast.parse(source)
     except SyntaxError as error:

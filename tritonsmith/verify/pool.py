@@ -46,9 +46,9 @@ class Verifier:
             self._zygotes["interpret"] = Zygote(interpret=True)
         self._judge = Judge(settings, extensions or ExtensionsConfig(), self.device, self._zygotes)
 
-    def verify(self, task: Task, candidate: Candidate) -> Verdict:
-        """Judge one candidate."""
-        verdict = self._judge.judge(task, candidate)
+    def verify(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
+        """Judge one candidate; `began` (time.monotonic seconds) counts against its time limit."""
+        verdict = self._judge.judge(task, candidate, began)
         if self._score is not None:
             verdict.reward = self._score(verdict)
         return verdict

@@ -5,6 +5,7 @@ its own, not multiprocessing's forkserver, because that one imports the caller's
 every child: a training script without a main guard would start itself anew for each candidate.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -40,6 +41,7 @@ class Zygote:
         It cannot do both: triton's own library is decorated when it is imported, one way or the other.
         """
         self._lock = threading.Lock()
+        self._ready = False
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "tritonsmith.verify.zygote", str(theirs.fileno())]
         self._process = subprocess.Popen(
@@ -47,8 +49,16 @@ class Zygote:
         )
         theirs.close()
 
+    def wait_until_warm(self) -> None:
+        """Block until the imports are done, some seconds after the start; a candidate's time begins then."""
+        with self._lock:
+            if not self._ready and not self._control.recv(_MAX_REQUEST):
+                raise RuntimeError("the zygote ended while it was importing torch and triton")
+            self._ready = True
+
     def start(self, limits: Limits, folder: Path | None = None) -> Runner:
         """Fork a runner that is closed in by `limits` before it reads its first message."""
+        self.wait_until_warm()
         ours, theirs = socket.socketpair()
         request = json.dumps({"start": asdict(limits), "folder": str(folder) if folder else None}).encode()
         with self._lock:
@@ -70,13 +80,10 @@ class Zygote:
         return int(json.loads(reply)["status"]) if reply else -signal.SIGKILL
 
     def close(self) -> None:
-        """End the zygote; its runners die with it."""
+        """End the zygote; its runners die with it (PDEATHSIG)."""
         self._control.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
 
 
 def private_folder() -> Path:
@@ -166,4 +173,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.setpgid(0, 0)
     _warm()
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    control = socket.socket(fileno=int(sys.argv[1]))
+    # A judge that is killed says no goodbye.
+    with contextlib.suppress(ConnectionError):
+        control.send(b"warm")
+        _serve(control)

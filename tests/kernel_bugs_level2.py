@@ -1,0 +1,191 @@
+"""Planted bugs in the hand-written level 2 kernels; what a bug is stands in `kernel_bugs.py`."""
+
+from kernel_bugs import Bug
+
+BOTH = ("tiny", "full")
+
+BUGS: list[Bug] = [
+    Bug(
+        "level2/gemm_bias_relu",
+        "missing mask",
+        "mask=left[:, None] & (cols[None, :] < n)",
+        "mask=cols[None, :] < n",
+        ("tiny",),
+    ),
+    Bug(
+        "level2/gemm_bias_relu",
+        "off by one",
+        "range(0, k, BLOCK_K)",
+        "range(0, k - BLOCK_K + 1, BLOCK_K)",
+        ("tiny",),
+    ),
+    Bug(
+        "level2/gemm_bias_relu",
+        "wrong dtype",
+        "tl.dot(x, w, acc",
+        "tl.dot(x.to(tl.float16), w.to(tl.float16), acc",
+        BOTH,
+    ),
+    Bug("level2/gemm_bias_relu", "tf32", 'input_precision="ieee"', 'input_precision="tf32"', BOTH),
+    Bug(
+        "level2/gemm_bias_relu",
+        "lost tiles",
+        "tl.minimum(tiles_m - group * GROUP_M, GROUP_M)",
+        "GROUP_M",
+        ("full",),
+    ),
+    Bug("level2/gemm_gelu_scale", "wrong axis", "bias[None, :]", "bias[:, None]", BOTH),
+    Bug(
+        "level2/gemm_gelu_scale",
+        "wrong formula",
+        "0.5 * y * (1.0 + tl.erf(y * 0.7071067811865476))",
+        "y * tl.sigmoid(1.702 * y)",
+        BOTH,
+    ),
+    Bug(
+        "level2/gemm_swiglu",
+        "missing mask",
+        "mask=(rows[:, None] < m) & (cols[None, :] < n)",
+        "mask=cols[None, :] < n",
+        BOTH,
+    ),
+    Bug(
+        "level2/gemm_swiglu",
+        "wrong formula",
+        "gate_acc * tl.sigmoid(gate_acc) * up_acc",
+        "up_acc * tl.sigmoid(up_acc) * gate_acc",
+        BOTH,
+    ),
+    Bug("level2/rms_norm_linear", "wrong epsilon", "squares / k + eps", "squares / k + 1e-2", BOTH),
+    Bug("level2/rms_norm_linear", "off by one", "squares / k + eps", "squares / (k - 1) + eps", BOTH),
+    Bug("level2/conv2d_bn_relu", "missing mask", "(x >= 0) & ", "", BOTH),
+    Bug(
+        "level2/conv2d_bn_relu",
+        "missing mask",
+        "(image[:, None] < batch) & valid",
+        "(image[:, None] >= 0) & valid",
+        BOTH,
+    ),
+    Bug(
+        "level2/conv2d_bn_relu",
+        "wrong axis",
+        "left[:, None] + (inner % KERNEL)[None, :]",
+        "left[:, None] + (inner // KERNEL % KERNEL)[None, :]",
+        BOTH,
+    ),
+    Bug("level2/conv2d_bn_relu", "wrong epsilon", "tl.rsqrt(var + eps)", "tl.rsqrt(var + 1e-3)", BOTH),
+    Bug(
+        "level2/bn_relu_maxpool",
+        "missing mask",
+        "tl.where(images < batch, (means - mean) * (means - mean), 0.0)",
+        "(means - mean) * (means - mean)",
+        BOTH,
+    ),
+    Bug(
+        "level2/bn_relu_maxpool",
+        "wrong formula",
+        "(tl.sum(inner, axis=0) + tl.sum(between, axis=0)) / batch",
+        "tl.sum(inner, axis=0) / batch",
+        BOTH,
+    ),
+    Bug("level2/bn_relu_maxpool", "off by one", "window // 2 * width", "window // 2 * (width - 1)", BOTH),
+    Bug("level2/add_layer_norm", "missing mask", "tl.where(mask, x - mean, 0.0)", "x - mean", BOTH),
+    Bug("level2/add_layer_norm", "wrong axis", "weight_ptr + cols", "weight_ptr + cols * 0 + row", BOTH),
+    Bug("level2/add_layer_norm", "wrong epsilon", "tl.rsqrt(var + eps)", "tl.rsqrt(var + 1e-1)", BOTH),
+    Bug("level2/add_layer_norm", "off by one", "mask = cols < n", "mask = cols < n - 1", BOTH),
+    Bug("level2/add_rms_norm", "off by one", "mask = cols < n", "mask = cols <= n", BOTH),
+    Bug("level2/add_rms_norm", "wrong epsilon", "axis=0) / n + eps", "axis=0) / n + 1e-3", BOTH),
+    Bug(
+        "level2/add_rms_norm",
+        "wrong dtype",
+        "out = torch.empty_like(x)",
+        "out = torch.empty_like(x, dtype=torch.float16)",
+        BOTH,
+    ),
+    Bug(
+        "level2/add_rms_norm",
+        "wrong formula",
+        "stream_ptr + row * n + cols, stream,",
+        "stream_ptr + row * n + cols, x,",
+        BOTH,
+    ),
+    Bug("level2/embedding_layer_norm", "wrong axis", "(rows % seq_len)", "(rows // seq_len)", BOTH),
+    Bug(
+        "level2/embedding_layer_norm", "missing mask", "mask = (rows < tokens)[:, None] & inside", "mask = inside", BOTH
+    ),
+    Bug("level2/swiglu", "missing mask", "tl.sigmoid(gate) * up, mask=mask)", "tl.sigmoid(gate) * up)", BOTH),
+    Bug("level2/swiglu", "off by one", "row * 2 * n + n + cols", "row * 2 * n + n - 1 + cols", BOTH),
+    Bug("level2/swiglu", "wrong axis", "x_ptr + row * 2 * n + cols", "x_ptr + row * n + cols", BOTH),
+    Bug("level2/rotary_embedding", "wrong formula", "first * cos - second * sin", "first * cos + second * sin", BOTH),
+    Bug(
+        "level2/rotary_embedding",
+        "missing mask",
+        "mask = (positions[:, None] < seq_len) & (cols[None, :] < half)",
+        "mask = cols[None, :] < half",
+        BOTH,
+    ),
+    Bug("level2/softmax_scale_mask", "wrong axis", "(row // rows_per_batch)", "(row % rows_per_batch)", BOTH),
+    Bug("level2/softmax_scale_mask", "missing mask", "inside & (visible != 0)", "inside", BOTH),
+    Bug(
+        "level2/attention",
+        "missing mask",
+        "(keys[None, :] <= queries[:, None]) & (keys[None, :] < seq_len)",
+        "keys[None, :] < seq_len",
+        BOTH,
+    ),
+    Bug("level2/attention", "off by one", "keys[None, :] <= queries", "keys[None, :] < queries", BOTH),
+    Bug("level2/attention", "stale accumulator", "acc * shrink[:, None]", "acc", ("full",)),
+    Bug("level2/attention", "wrong dtype", "weights.to(v.dtype)", "weights.to(tl.float16).to(v.dtype)", BOTH),
+    Bug(
+        "level2/log_softmax_nll",
+        "missing mask",
+        'mask=cols < n, other=float("-inf")',
+        "mask=cols < n, other=0.0",
+        ("full",),
+    ),
+    Bug(
+        "level2/log_softmax_nll",
+        "wrong dtype",
+        'other=float("-inf")).to(tl.float32)',
+        'other=float("-inf")).to(tl.float16)',
+        BOTH,
+    ),
+    Bug("level2/scale_bias_clamp", "wrong axis", "scale_ptr + pid % channels", "scale_ptr + pid // channels", BOTH),
+    Bug(
+        "level2/scale_bias_clamp", "missing mask", "out_ptr + offsets, y, mask=mask", "out_ptr + offsets, y", ("full",)
+    ),
+    Bug("level2/mul_add_relu_sum", "race", "out_ptr + row, tl.sum", "out_ptr + row // 2, tl.sum", BOTH),
+    Bug(
+        "level2/mul_add_relu_sum",
+        "missing mask",
+        "bias_ptr + cols, mask=mask, other=0.0",
+        "bias_ptr + cols, mask=mask, other=1.0",
+        BOTH,
+    ),
+    Bug(
+        "level2/mul_add_relu_sum",
+        "wrong dtype",
+        "acc = tl.zeros((BLOCK,), dtype=tl.float32)",
+        "acc = tl.zeros((BLOCK,), dtype=tl.float16)",
+        ("compile",),
+    ),
+    Bug(
+        "level2/mul_add_relu_sum",
+        "wrong dtype",
+        "tl.sum(acc, axis=0)",
+        "tl.sum(acc.to(tl.float16), axis=0)",
+        BOTH,
+    ),
+    Bug(
+        "level2/tanh_mul_mean",
+        "race",
+        "tl.atomic_add(out_ptr + batch * features + cols, part, mask=cols < features)",
+        "tl.store(\n"
+        "        out_ptr + batch * features + cols,\n"
+        "        tl.load(out_ptr + batch * features + cols, mask=cols < features) + part,\n"
+        "        mask=cols < features,\n"
+        "    )",
+        ("full",),
+    ),
+    Bug("level2/tanh_mul_mean", "wrong formula", "axis=0) / seq_len", "axis=0) / BLOCK_S", BOTH),
+]

@@ -1,0 +1,141 @@
+"""Best-of-N: what is chosen, kept and trained on, and that nothing drawn or judged is done twice."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, VerifyConfig
+from tritonsmith.curriculum import Curriculum
+from tritonsmith.data import templates
+from tritonsmith.evaluate import read
+from tritonsmith.prompts import render_completion
+from tritonsmith.tasks import synthetic
+from tritonsmith.train import best_of_n
+from tritonsmith.train.generate import Sampler
+from tritonsmith.types import Task
+from tritonsmith.verify.pool import Verifier
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Verifier]:
+    with Verifier(VerifyConfig(device="cpu", timing=False)) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[Task]:
+    simple = synthetic.generate(2, seed=5, depth=(1, 1), families=["pointwise"])
+    return simple + synthetic.generate(2, seed=5, depth=(2, 2), families=["pointwise"])
+
+
+class Scripted(Sampler):
+    """Draws with the model, then lets every first completion of the first task be a right answer."""
+
+    tasks: list[Task]
+    draws = 0
+
+    def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
+        Scripted.draws += n * len(messages)
+        texts = [["no code"] * n for _ in messages]
+        for chat, row in zip(messages, texts, strict=True):
+            task = next(task for task in self.tasks if task.source.strip() == chat[-1]["content"])
+            answer = templates.pair(task)
+            row[0] = render_completion(answer.plan, answer.source)
+            row[-1] = render_completion("The same again.", "# said otherwise\n" + answer.source)
+        return texts
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, tasks: list[Task]) -> type[Scripted]:
+    monkeypatch.setattr(best_of_n, "Sampler", Scripted)
+    Scripted.tasks, Scripted.draws = tasks, 0
+    return Scripted
+
+
+def make_config(folder: Path, tiny: Path, **fields: object) -> Config:
+    settings = {"n": 3, "keep": 2, "rounds": 2, "tasks_per_round": 2, "epochs": 1.0, "batch": 2, **fields}
+    config = Config(
+        run=RunConfig(dir=folder),
+        model=ModelConfig(id=str(tiny), prompt_style="bare"),
+        best_of_n=BestOfNConfig.model_validate(settings),
+    )
+    config.lora.enabled = False
+    config.sft.max_length = 4096
+    return config
+
+
+def test_two_rounds_leave_records_curriculum_and_a_model(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
+) -> None:
+    config = make_config(tmp_path, tiny_folder)
+    model = best_of_n.train(config, tasks, verifier, None)
+    for number in range(2):
+        folder = tmp_path / "rl" / f"round-{number:02d}"
+        records = read(folder / "records.jsonl")
+        assert len(records) == 6 and {record.phase for record in records} == {f"rl/round-{number:02d}"}
+        assert sum(record.verdict.correct for record in records) == 4
+        assert json.loads((folder / "curriculum.json").read_text())["acc"]
+        # Another wording of a program is no second row, nor is a task's answer of an earlier round: one task of the
+        # second round is new.
+        assert json.loads((folder / "round.json").read_text())["rl/kept"] == 2 + number
+    assert model.resolve() == (tmp_path / "rl" / "round-01" / "model").resolve()
+    assert list((tmp_path / "tensorboard" / "rl").glob("events.*"))
+
+
+def test_a_finished_run_draws_and_judges_nothing_again(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
+) -> None:
+    config = make_config(tmp_path, tiny_folder)
+    best_of_n.train(config, tasks, verifier, None)
+    before, drawn = (tmp_path / "rl" / "round-01" / "records.jsonl").read_bytes(), scripted.draws
+    best_of_n.train(config, tasks, verifier, None)
+    assert (tmp_path / "rl" / "round-01" / "records.jsonl").read_bytes() == before and scripted.draws == drawn
+
+
+def test_killed_while_judging_loses_no_verdict(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
+) -> None:
+    config = make_config(tmp_path, tiny_folder, rounds=1)
+
+    class Killed:
+        def verify_many(self, jobs: list, on_verdict: object = None) -> list:
+            def stop(index: int, verdict: object) -> None:
+                on_verdict(index, verdict)
+                if len(read(tmp_path / "rl" / "round-00" / "records.jsonl")) == 4:
+                    raise KeyboardInterrupt
+
+            return verifier.verify_many(jobs, stop)
+
+    with pytest.raises(KeyboardInterrupt):
+        best_of_n.train(config, tasks, Killed(), None)
+    path = tmp_path / "rl" / "round-00" / "records.jsonl"
+    first = path.read_bytes()
+    best_of_n.train(config, tasks, verifier, None)
+    assert path.read_bytes().startswith(first)
+    assert Counter((record.task, record.sample) for record in read(path)).most_common(1)[0][1] == 1
+    assert len(read(path)) == scripted.draws == 6
+
+
+def test_a_round_in_which_nothing_is_right_changes_no_weights(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    config = make_config(tmp_path, tiny_folder, max_new_tokens=4)
+    model = best_of_n.train(config, tasks, verifier, None)
+    assert (model / "config.json").exists() and not (tmp_path / "rl" / "round-00" / "model").exists()
+
+
+def test_chooses_by_the_curriculum_and_what_was_drawn_least() -> None:
+    tasks = [Task(id=f"{level}/{i}", level=level, source="") for level in (1, 2) for i in range(20)]
+    curriculum, rng = Curriculum(p_min=0.1, p_max=0.5), random.Random(0)
+    levels = [task.level for task in best_of_n.choose(tasks, 20, curriculum, rng, Counter(), True)]
+    assert levels.count(2) == 2
+    drawn = Counter({f"1/{i}": 1 for i in range(18)})
+    ids = {task.id for task in best_of_n.choose(tasks, 20, curriculum, rng, drawn, True)}
+    assert {"1/18", "1/19"} <= ids and len(ids) == 20
+    assert len(best_of_n.choose(tasks[:5], 20, curriculum, rng, Counter(), True)) == 5
+    uniform = best_of_n.choose(tasks, 40, curriculum, rng, Counter(), False)
+    assert {task.id for task in uniform} == {task.id for task in tasks}

@@ -1,0 +1,169 @@
+"""GRPO: the reward keeps records and judges once, the sampler keeps groups, checkpoints keep the curriculum."""
+
+import json
+import logging
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tritonsmith import reward
+from tritonsmith.config import Config, ConfigError, GrpoSection, ModelConfig, RunConfig, VerifyConfig
+from tritonsmith.curriculum import Curriculum
+from tritonsmith.data import templates
+from tritonsmith.evaluate import read
+from tritonsmith.prompts import render_completion
+from tritonsmith.tasks import synthetic
+from tritonsmith.train import grpo, trainer
+from tritonsmith.train.grpo import CurriculumSampler, KernelReward
+from tritonsmith.types import Task
+from tritonsmith.verify.pool import Verifier
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Verifier]:
+    with Verifier(VerifyConfig(device="cpu", timing=False)) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[Task]:
+    simple = synthetic.generate(2, seed=5, depth=(1, 1), families=["pointwise"])
+    return simple + synthetic.generate(2, seed=5, depth=(2, 2), families=["pointwise"])
+
+
+class State:
+    global_step = 7
+
+
+def call(function: KernelReward, tasks: list[Task], texts: list[str]) -> tuple[list[float], dict[str, float]]:
+    logged: dict[str, float] = {}
+    scores = function(
+        prompts=[],
+        completions=[[{"role": "assistant", "content": text}] for text in texts],
+        completion_ids=[],
+        task=[task.id for task in tasks],
+        level=[task.level for task in tasks],
+        trainer_state=State(),
+        log_metric=lambda name, value: logged.__setitem__(name, value),
+    )
+    return scores, logged
+
+
+def test_reward_scores_records_and_judges_each_source_once(
+    tmp_path: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    answer = templates.pair(tasks[0])
+    right = render_completion(answer.plan, answer.source)
+    path, curriculum = tmp_path / "records.jsonl", Curriculum()
+    judged: list[int] = []
+
+    class Counted:
+        def verify_many(self, jobs: list, on_verdict: object = None) -> list:
+            judged.append(len(jobs))
+            return verifier.verify_many(jobs, on_verdict)
+
+    function = KernelReward(tasks, Counted(), path, curriculum, reward.score)
+    scores, logged = call(function, [tasks[0]] * 3, [right, "nothing", right])
+    assert scores[0] == scores[2] >= 0.7 and scores[1] == 0.0
+    assert logged["correct"] == pytest.approx(2 / 3) == curriculum.accuracy[1]
+    records = read(path)
+    assert {(record.phase, record.step, record.sample) for record in records} == {("grpo", 7, i) for i in range(3)}
+
+    resumed = KernelReward(tasks, Counted(), path, Curriculum(), reward.score)
+    assert call(resumed, [tasks[0]] * 3, [right, "nothing", right])[0] == scores
+    assert judged == [3, 0] and read(path) == records
+
+
+def test_sampler_keeps_the_order_of_repeat_sampler() -> None:
+    sampler = CurriculumSampler([1] * 9 + [2] * 3, Curriculum(), batch=3, repeat=4, again=2, seed=0)
+    order = list(sampler)
+    assert len(order) == len(sampler) == 4 * 3 * 4 * 2
+    for start in range(0, len(order), 24):
+        batch = order[start : start + 24]
+        assert batch[:12] == batch[12:]
+        assert [len(list(group)) for _, group in groupby(batch[:12])] == [4, 4, 4]
+        assert len(set(batch)) == 3
+
+
+def test_sampler_follows_the_curriculum_as_it_moves() -> None:
+    curriculum = Curriculum(p_min=0.0, p_max=1.0)
+    sampler = CurriculumSampler([1] * 8 + [2] * 8, curriculum, batch=4, repeat=1, again=1, seed=0)
+    batches = iter(sampler)
+    assert all(next(batches) < 8 for _ in range(4))
+    curriculum.observe(1, 1.0)
+    assert all(next(batches) >= 8 for _ in range(4))
+
+
+def make_config(folder: Path, tiny: Path, curriculum: bool = True, **fields: object) -> Config:
+    settings = {"num_generations": 2, "batch": 2, "max_prompt": 4096, "max_completion": 8, "steps": 4, "save_steps": 2}
+    config = Config(
+        run=RunConfig(dir=folder),
+        model=ModelConfig(id=str(tiny), prompt_style="bare"),
+        grpo=GrpoSection.model_validate({**settings, "lr": 1e-3, **fields}),
+    )
+    config.extensions.curriculum = curriculum
+    config.lora.enabled = False
+    return config
+
+
+@pytest.mark.parametrize("curriculum", [True, False])
+def test_killed_while_saving_resumes_without_losing_a_verdict(
+    tmp_path: Path,
+    tiny_folder: Path,
+    tasks: list[Task],
+    verifier: Verifier,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    curriculum: bool,
+) -> None:
+    config = make_config(tmp_path, tiny_folder, curriculum)
+    mark = trainer.MarkWhole.on_save
+
+    def killed(self: object, args: object, state: object, control: object, **rest: object) -> None:
+        if state.global_step == 4:
+            raise KeyboardInterrupt
+        mark(self, args, state, control, **rest)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(trainer.MarkWhole, "on_save", killed)
+        grpo.train(config, tasks, verifier, None)
+    path = tmp_path / "grpo" / "records.jsonl"
+    before = path.read_bytes()
+    assert len(read(path)) == 8
+    with caplog.at_level(logging.INFO):
+        folder = grpo.train(config, tasks, verifier, None)
+    assert "checkpoint-2" in caplog.text
+    assert path.read_bytes().startswith(before)
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4
+    assert list((tmp_path / "tensorboard" / "grpo").glob("events.*"))
+
+
+def test_trains_the_weights_with_lora_and_keeps_the_base(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(tmp_path, tiny_folder, steps=2)
+    config.lora.enabled = True
+    # A random model is never right: rewards that differ within a group let the gradient be seen.
+    values = iter([0.0, 1.0] * 4)
+    monkeypatch.setattr(reward, "score", lambda *_: next(values))
+    folder = grpo.train(config, tasks, verifier, None)
+    adapter = load_file(folder / "adapter_model.safetensors")
+    assert any(torch.count_nonzero(weight) for name, weight in adapter.items() if "lora_B" in name)
+
+
+def test_prompts_longer_than_max_prompt_are_an_error_when_none_is_left(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    with pytest.raises(ConfigError, match="max_prompt"):
+        grpo.train(make_config(tmp_path, tiny_folder, max_prompt=3), tasks, verifier, None)
+
+
+def test_numbers_that_do_not_fit_together_are_a_config_error(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    with pytest.raises(ConfigError, match="grpo"):
+        grpo.train(make_config(tmp_path, tiny_folder, batch=3), tasks, verifier, None)

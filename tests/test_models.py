@@ -1,0 +1,96 @@
+"""nano and its tokenizer, and how models are loaded and saved."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from tritonsmith.config import LoraSection, ModelConfig
+from tritonsmith.data import build
+from tritonsmith.tasks import synthetic
+from tritonsmith.train import models, pretrain
+from tritonsmith.train import tokenizer as bpe
+
+shipped = pytest.mark.skipif(not (models.NANO / "model.safetensors").exists(), reason="nano's weights are not there")
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    rows = [build.row(task) for task in synthetic.generate(120)]
+    return bpe.train([text for row in rows for text in (row.prompt[0]["content"], row.completion[0]["content"])], 1024)
+
+
+@pytest.mark.parametrize("text", ["", "x = 1.0\n", "é\t\x00 ü\r\n\n  3.14 1024", "    x = tl.exp(x)\n", "日本 🙂"])
+def test_tokenizer_loses_nothing(tokenizer: PreTrainedTokenizerFast, text: str) -> None:
+    assert tokenizer.decode(tokenizer(text).input_ids) == text
+
+
+def test_digits_of_free_numbers_are_single_tokens(tokenizer: PreTrainedTokenizerFast) -> None:
+    pieces = [tokenizer.decode([one]) for one in tokenizer("    x = x * 0.35\ndim = 4097").input_ids]
+    assert [piece for piece in pieces if any(c.isdigit() for c in piece)] == list("035") + list("4097")
+
+
+def test_boilerplate_lines_are_single_tokens(tokenizer: PreTrainedTokenizerFast) -> None:
+    assert len(tokenizer("\nimport triton.language as tl\n\n\n@triton.jit").input_ids) == 2
+
+
+def test_end_and_padding_differ(tokenizer: PreTrainedTokenizerFast) -> None:
+    assert tokenizer.eos_token_id != tokenizer.pad_token_id
+
+
+def test_chat_template_extends_the_prompt(tokenizer: PreTrainedTokenizerFast) -> None:
+    row = build.row(synthetic.generate(1)[0])
+    prompt = tokenizer.apply_chat_template(row.prompt, add_generation_prompt=True, tokenize=False)
+    whole = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
+    assert whole == prompt + row.completion[0]["content"] + bpe.END
+
+
+def test_pretraining_sees_the_tokens_of_the_chat_template(tokenizer: PreTrainedTokenizerFast) -> None:
+    row = build.row(synthetic.generate(1)[0])
+    ids, labels = pretrain.encode(tokenizer, [(row.prompt[0]["content"], row.completion[0]["content"])])
+    text = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
+    kept = ids[0][ids[0] != tokenizer.pad_token_id]
+    assert kept.tolist() == tokenizer(text).input_ids
+    assert tokenizer.decode(labels[0][labels[0] >= 0]) == row.completion[0]["content"] + bpe.END
+
+
+def test_training_lowers_the_loss_and_the_model_survives_saving(
+    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    from transformers import Qwen3ForCausalLM
+
+    config = models.nano_config(tokenizer)
+    config.num_hidden_layers, config.hidden_size, config.intermediate_size = 1, 64, 64
+    config.layer_types = config.layer_types[:1]
+    torch.manual_seed(0)
+    model = Qwen3ForCausalLM(config)
+    row = build.row(synthetic.generate(1)[0])
+    ids, labels = pretrain.encode(tokenizer, [(row.prompt[0]["content"], row.completion[0]["content"])] * 4)
+    before = model(input_ids=ids.long(), labels=labels.long()).loss.item()
+    pretrain.fit(model, ids, labels, pretrain.Recipe(minutes=0.04, batch=4, lr=2e-2), "cpu")
+    after = model(input_ids=ids.long(), labels=labels.long()).loss.item()
+    assert after < before - 0.1
+    models.save(model, tokenizer, tmp_path)
+    again, words = models.load(ModelConfig(id=str(tmp_path)))
+    assert again(input_ids=ids.long(), labels=labels.long()).loss.item() == pytest.approx(after, abs=1e-4)
+    assert words.chat_template == tokenizer.chat_template
+    assert models.prompt_style(ModelConfig(id=str(tmp_path))) == "bare"
+
+
+def test_prompt_style_is_full_for_other_models() -> None:
+    assert models.prompt_style(ModelConfig(id="Qwen/Qwen2.5-Coder-7B-Instruct")) == "full"
+    assert models.prompt_style(ModelConfig(id="nano", prompt_style="full")) == "full"
+
+
+def test_lora_takes_the_configured_numbers() -> None:
+    config = models.lora(LoraSection(r=4, alpha=8))
+    assert (config.r, config.lora_alpha, config.lora_dropout) == (4, 8, 0.05)
+
+
+@shipped
+def test_nano_loads_and_is_small() -> None:
+    model, tokenizer = models.load(ModelConfig(id="nano"))
+    assert model.dtype == torch.float32
+    assert model.config.vocab_size >= len(tokenizer)
+    assert sum(file.stat().st_size for file in models.NANO.glob("*.safetensors")) <= 12 * 2**20

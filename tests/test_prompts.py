@@ -1,0 +1,90 @@
+import ast
+
+from tritonsmith.extract import extract
+from tritonsmith.prompts import feedback_message, messages, render_completion
+from tritonsmith.types import Finding, Interval, KernelStats, Mismatch, StageResult, Task, Timing, Verdict
+
+TASK = Task(id="level1/relu", level=1, source="\nimport torch\n\nclass Model(torch.nn.Module):\n    pass\n\n")
+REJECTED = Verdict(
+    task="level1/relu",
+    device="cpu",
+    target="sm_90",
+    policy="strict",
+    stage="compile",
+    valid=True,
+    compiled=True,
+    findings=[Finding(rule="race", message="two programs store to one element", line=7)],
+    mismatch=Mismatch(
+        variant="as given",
+        output="output",
+        message="values differ",
+        index=[3, 4],
+        expected=1.0,
+        got=2.5,
+        wrong_share=0.25,
+    ),
+    kernels=[KernelStats(name="relu_kernel", registers=32, spills=None, shared=128, launches=1)],
+    stages=[
+        StageResult(name="ast", ok=True, seconds=0.0),
+        StageResult(name="tiny", ok=False, seconds=0.1, detail="no"),
+    ],
+)
+
+
+def test_bare_prompt_is_the_task_alone() -> None:
+    assert messages(TASK, "bare") == [{"role": "user", "content": TASK.source.strip()}]
+
+
+def test_full_prompt_holds_rule_example_and_task() -> None:
+    text = "\n".join(message["content"] for message in messages(TASK, "full"))
+    for part in ("ModelNew", "@triton.jit", "```python", TASK.source.strip(), "plan"):
+        assert part in text
+
+
+def test_worked_example_is_an_extractable_answer() -> None:
+    question = messages(TASK, "full")[-1]["content"]
+    example = question.partition("Answer:\n")[2].partition("Now replace")[0]
+    found = extract(example)
+    assert found.source is not None and found.plan
+    assert "class ModelNew" in found.source
+    ast.parse(found.source)
+
+
+def test_completion_is_plan_blank_line_and_block() -> None:
+    assert render_completion("Plan.\n", "\nx = 1\n\n") == "Plan.\n\n```python\nx = 1\n```"
+
+
+def test_completion_without_plan_starts_with_the_block() -> None:
+    assert render_completion("", "x = 1") == "```python\nx = 1\n```"
+
+
+def test_feedback_names_stage_rule_line_and_mismatch() -> None:
+    message = feedback_message(REJECTED)
+    assert message["role"] == "user"
+    for part in (
+        "`tiny`",
+        "race",
+        "line 7",
+        "[3, 4]",
+        "expected 1",
+        "got 2.5",
+        "25.0 %",
+        "relu_kernel",
+        "32 registers",
+    ):
+        assert part in message["content"]
+
+
+def test_feedback_calls_a_prediction_a_prediction() -> None:
+    speedup = Interval(median=1.5, low=1.5, high=1.5)
+    timing = Timing(kind="predicted", reference_ms=3.0, candidate_ms=2.0, speedup=speedup)
+    good = REJECTED.model_copy(
+        update={"correct": True, "findings": [], "mismatch": None, "speedup": speedup, "timing": timing}
+    )
+    assert "1.50 times" in feedback_message(good)["content"]
+    assert "predicted" in feedback_message(good)["content"]
+
+
+def test_feedback_on_an_answer_without_code() -> None:
+    empty = Verdict(task="a", device="cpu", target="sm_90", policy="strict")
+    assert "no Python code" in feedback_message(empty)["content"]

@@ -1,0 +1,185 @@
+"""Evaluation: draw completions of held-out tasks, judge each once, keep every record, sum up.
+
+Resumes after a kill at any point: what was drawn is not drawn again, what was judged is not judged again.
+Does not load models: whatever has `sample` will do, a local model or later an endpoint.
+"""
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from rich import box
+from rich.table import Table
+
+from tritonsmith import jsonl, metrics
+from tritonsmith.config import EvalConfig
+from tritonsmith.extract import extract
+from tritonsmith.prompts import messages
+from tritonsmith.types import Candidate, Record, Task, Verdict
+
+logger = logging.getLogger(__name__)
+
+Key = tuple[str, int]
+"""Task id and sample number: what makes a record of one file unique."""
+
+
+class Sampler(Protocol):
+    """Anything that writes completions."""
+
+    prompt_style: str
+    """`bare` or `full`: the style of prompt that the model behind it expects."""
+
+    def sample(
+        self,
+        messages: Sequence[list[dict[str, str]]],
+        n: int,
+        temperature: float,
+        top_p: float,
+        max_new_tokens: int,
+        batch: int,
+        seed: int,
+        on_batch: Callable[[list[tuple[int, int, str]]], None] | None,
+    ) -> list[list[str]]:
+        """Draw `n` completions of each chat; `on_batch` gets (chat, which of its completions, text) as they end."""
+        ...
+
+
+class Judge(Protocol):
+    """The verifier's part that is needed here (`verify.pool.Verifier`)."""
+
+    def verify_many(
+        self, jobs: Sequence[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
+    ) -> list[Verdict]:
+        """Judge all jobs, in order; `on_verdict` is called as each one ends."""
+        ...
+
+
+def evaluate(
+    sampler: Sampler,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    config: EvalConfig,
+    out: Path,
+    *,
+    seed: int = 0,
+    step: int = 0,
+    phase: str | None = None,
+) -> list[Record]:
+    """Draw and judge `config.samples` completions of each task; return the records in the order of tasks and samples.
+
+    Records are appended to `out` (JSONL) as they are made, completions to `<out>.completions.jsonl` as they are
+    drawn; both are read back when the same call is made again. `phase` is `<folder>/<stem>` of `out` if not given.
+    """
+    drafts = draw(sampler, tasks, config, out.with_suffix(".completions.jsonl"), seed=seed)
+    phase = phase or f"{out.parent.name}/{out.stem}"
+    records = {(record.task, record.sample): record for record in read(out)}
+    wanted = [(task, sample) for task in tasks for sample in range(config.samples)]
+    missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in records]
+    sources = [extract(drafts[task.id, sample]).source for task, sample in missing]
+    jobs = [
+        (task, Candidate(task=task.id, sample=sample, source=source, completion=drafts[task.id, sample]))
+        for (task, sample), source in zip(missing, sources, strict=True)
+    ]
+
+    def keep(index: int, verdict: Verdict) -> None:
+        task, candidate = jobs[index]
+        record = Record(
+            phase=phase,
+            step=step,
+            task=task.id,
+            level=task.level,
+            sample=candidate.sample,
+            completion=drafts[task.id, candidate.sample],
+            source=candidate.source,
+            verdict=verdict,
+        )
+        jsonl.append(out, record.model_dump_json())
+        records[task.id, candidate.sample] = record
+
+    if jobs:
+        logger.info("%s: judging %d candidates of %d tasks", phase, len(jobs), len(tasks))
+        verifier.verify_many(jobs, keep)
+    return [records[task.id, sample] for task, sample in wanted]
+
+
+def draw(sampler: Sampler, tasks: Sequence[Task], config: EvalConfig, out: Path, *, seed: int = 0) -> dict[Key, str]:
+    """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end."""
+    drafts: dict[Key, str] = {}
+    for row in jsonl.read(out):
+        task, sample, completion = row.get("task"), row.get("sample"), row.get("completion")
+        if isinstance(task, str) and isinstance(sample, int) and isinstance(completion, str):
+            drafts[task, sample] = completion
+    gaps: defaultdict[int, list[tuple[Task, list[int]]]] = defaultdict(list)
+    for task in tasks:
+        numbers = [sample for sample in range(config.samples) if (task.id, sample) not in drafts]
+        if numbers:
+            gaps[len(numbers)].append((task, numbers))
+    style = cast(Literal["bare", "full"], sampler.prompt_style)
+    for n, group in sorted(gaps.items()):
+
+        def keep(batch: list[tuple[int, int, str]], group: list[tuple[Task, list[int]]] = group) -> None:
+            for chat, which, text in batch:
+                task, numbers = group[chat]
+                row = {"task": task.id, "sample": numbers[which], "completion": text}
+                jsonl.append(out, json.dumps(row))
+                drafts[task.id, numbers[which]] = text
+
+        logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
+        texts = sampler.sample(
+            [messages(task, style) for task, _ in group],
+            n,
+            config.temperature,
+            config.top_p,
+            config.max_new_tokens,
+            config.batch,
+            # A seed used before the kill would draw the same completions a second time.
+            seed + len(drafts),
+            keep,
+        )
+        late = [(chat, which, text) for chat, row in enumerate(texts) for which, text in enumerate(row)]
+        keep([item for item in late if (group[item[0]][0].id, group[item[0]][1][item[1]]) not in drafts])
+    return drafts
+
+
+def read(path: Path) -> list[Record]:
+    """The records of a JSONL file in the order they were made; a missing file has none."""
+    return [Record.model_validate(row) for row in jsonl.read(path)]
+
+
+def table(results: dict[str, Sequence[Record]], ks: Sequence[int] = (1, 10), title: str | None = None) -> Table:
+    """A rich table of summaries: one line for each named set of records and level."""
+    grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for name in ("", "level", "tasks", "valid", "compiled", "correct"):
+        grid.add_column(name, justify="left" if not name else "right")
+    summaries = {name: metrics.summary(records, ks) for name, records in results.items()}
+    shown = [k for k in ks if any(k in row.passes for rows in summaries.values() for row in rows)]
+    for name in (*(f"pass@{k}" for k in shown), "speedup"):
+        grid.add_column(name, justify="right")
+    for name, rows in summaries.items():
+        for row in rows:
+            rates = [_stacked(percent(rate)) for rate in (row.valid, row.compiled, row.correct)]
+            passes = [_stacked(percent(row.passes[k])) if k in row.passes else "-" for k in shown]
+            level = "all" if row.level is None else str(row.level)
+            grid.add_row(
+                name, level, str(row.tasks), *rates, *passes, _stacked(speed(row)), end_section=row.level is None
+            )
+    return grid
+
+
+def _stacked(text: str) -> str:
+    """A figure and, below it, its interval or kind: eight columns then fit a terminal of 80."""
+    value, _, rest = text.replace(" %", "%").partition(" ")
+    return f"{value}\n[dim]{rest.strip('()')}[/]" if rest else value
+
+
+def percent(rate: metrics.Estimate) -> str:
+    """`47 % (41-53)`: a rate and its interval."""
+    return f"{100 * rate.value:.0f} % ({100 * rate.low:.0f}-{100 * rate.high:.0f})"
+
+
+def speed(row: metrics.Row) -> str:
+    """`1.40x predicted`: the geometric mean speedup of the correct candidates and where it comes from."""
+    return "-" if row.speedup is None else f"{row.speedup.value:.2f}x {row.speedup_kind}"

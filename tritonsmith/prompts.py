@@ -1,0 +1,70 @@
+"""What a model is shown and how it should answer: chat messages, the canonical completion, feedback turns.
+
+Texts live in `templates/*.j2`. Does not tokenise: chat templates belong to the model's tokenizer.
+"""
+
+import re
+from functools import cache
+from typing import Literal
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tritonsmith.types import Task, Verdict
+
+Message = dict[str, str]
+"""One chat message: `role` and `content`."""
+
+
+def messages(task: Task, style: Literal["bare", "full"]) -> list[Message]:
+    """The chat that asks for a candidate.
+
+    `bare` is one user message that is exactly the task's source, stripped; `full` adds the rule, the answer's form
+    and a worked example, for models that were not trained on this very form.
+    """
+    source = task.source.strip()
+    if style == "bare":
+        return [{"role": "user", "content": source}]
+    return [
+        {"role": "system", "content": _render("system.j2")},
+        {"role": "user", "content": _render("task.j2", source=source, example=_example())},
+    ]
+
+
+def render_completion(plan: str, source: str) -> str:
+    """The canonical completion, the inverse of `extract.extract`: plan, blank line, one fenced block.
+
+    The fence is longer than any run of backticks in the source, as CommonMark (section 4.5) asks.
+    """
+    longest = max((len(run) for run in re.findall(r"`+", source)), default=0)
+    fence = "`" * max(3, longest + 1)
+    block = f"{fence}python\n{source.strip()}\n{fence}"
+    return f"{plan.strip()}\n\n{block}" if plan.strip() else block
+
+
+def feedback_message(verdict: Verdict) -> Message:
+    """A user turn that tells a model what became of its candidate: stage, rules, mismatch, kernels, speed."""
+    failed = next((stage for stage in verdict.stages if not stage.ok), None)
+    return {"role": "user", "content": _render("feedback.j2", verdict=verdict, failed=failed)}
+
+
+def _render(name: str, **values: object) -> str:
+    return _environment().get_template(name).render(**values).strip()
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("tritonsmith"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+
+
+@cache
+def _example() -> dict[str, str]:
+    """The worked example: a module, and the completion that answers it."""
+    plan = _render("example_plan.j2")
+    answer = render_completion(plan, _render("example_answer.py.j2"))
+    return {"task": _render("example_task.py.j2"), "completion": answer}

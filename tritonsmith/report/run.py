@@ -1,0 +1,174 @@
+"""What a run folder holds, read for the report: settings, logs, records. Missing pieces become notes, not errors.
+
+Draws nothing and computes nothing beyond selection.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tritonsmith import config as configuration
+from tritonsmith import evaluate
+from tritonsmith.config import Config, ConfigError
+from tritonsmith.types import STAGES, Record, StageName, Verdict
+
+EVAL_ORDER = ("base", "sft", "rl", "grpo")
+LABELS = {"base": "base model", "sft": "SFT", "rl": "RL", "grpo": "GRPO"}
+"""How the parts of a run are called on the page."""
+
+
+class ReportError(ValueError):
+    """A folder of which no report can be made; its text is one line."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of best-of-N."""
+
+    number: int
+    records: list[Record]
+    p_level2: float | None
+    """Probability of a level-2 task after the round, where a curriculum was kept."""
+    acc_level1: float | None
+    """Moving average of the level-1 correct rate after the round."""
+
+
+@dataclass
+class Run:
+    """A run folder."""
+
+    dir: Path
+    config: Config | None = None
+    config_text: str = ""
+    sft_loss: list[tuple[int, float]] = field(default_factory=list)
+    """(training step, loss) as the trainer logged them."""
+    rounds: list[Round] = field(default_factory=list)
+    grpo: list[Record] = field(default_factory=list)
+    evals: dict[str, list[Record]] = field(default_factory=dict)
+    """Held-out records by label, in the order of training."""
+    notes: list[str] = field(default_factory=list)
+    """One line for each piece that is not there or cannot be read."""
+
+
+def load(run_dir: Path) -> Run:
+    """Read a run folder. Raises ReportError where there is none; whatever else is amiss is in `notes`."""
+    if not run_dir.is_dir():
+        raise ReportError(f"{run_dir} is not a run folder")
+    run = Run(run_dir)
+    _settings(run)
+    _sft(run)
+    for folder in sorted((run_dir / "rl").glob("round-*")):
+        records = _records(run, folder / "records.jsonl")
+        if records and folder.name.rpartition("-")[2].isdigit():
+            weights, accuracy = _curriculum(folder / "curriculum.json")
+            run.rounds.append(Round(int(folder.name.rpartition("-")[2]), records, weights, accuracy))
+    run.grpo = _records(run, run_dir / "grpo" / "records.jsonl")
+    files = {path.stem: path for path in (run_dir / "eval").glob("*.jsonl") if ".completions" not in path.name}
+    known = [name for name in EVAL_ORDER if name in files]
+    for name in [*known, *sorted(set(files) - set(known))]:
+        records = _records(run, files[name])
+        if records:
+            run.evals[LABELS.get(name, name)] = records
+    if not run.evals:
+        run.notes.append("No evaluation: eval/ holds no records yet.")
+    if not run.rounds and not run.grpo:
+        run.notes.append("No reinforcement learning: neither rl/ nor grpo/ holds records yet.")
+    return run
+
+
+def _settings(run: Run) -> None:
+    path = run.dir / "resolved.toml"
+    try:
+        run.config_text = path.read_text()
+        run.config = configuration.load(path)
+    except OSError:
+        run.notes.append("No settings: resolved.toml is not there.")
+    except (ConfigError, UnicodeDecodeError) as error:
+        run.notes.append(f"The settings are those of another version: {error}")
+
+
+def _sft(run: Run) -> None:
+    states = [run.dir / "sft" / "model" / "trainer_state.json", *(run.dir / "sft").rglob("trainer_state.json")]
+    for state in states:
+        history = _json(state).get("log_history")
+        if not isinstance(history, list):
+            continue
+        logged = [entry for entry in history if isinstance(entry, dict) and "loss" in entry and "step" in entry]
+        run.sft_loss = [(int(entry["step"]), float(entry["loss"])) for entry in logged]
+        if run.sft_loss:
+            return
+    run.notes.append("No SFT curve: sft/model/trainer_state.json is not there.")
+
+
+def _curriculum(path: Path) -> tuple[float | None, float | None]:
+    state = _json(path)
+    return _number(state.get("weights"), "2"), _number(state.get("acc"), "1")
+
+
+def _number(values: object, key: str) -> float | None:
+    value = values.get(key) if isinstance(values, dict) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _records(run: Run, path: Path) -> list[Record]:
+    try:
+        return evaluate.read(path)
+    except (OSError, ValidationError) as error:
+        reason = "another version" if isinstance(error, ValidationError) else str(error)
+        run.notes.append(f"{path.relative_to(run.dir)} is left out: {reason}.")
+        return []
+
+
+def passed(verdict: Verdict, stage: StageName) -> bool:
+    """Whether a candidate got past a stage of the funnel."""
+    return verdict.stage is not None and STAGES.index(verdict.stage) >= STAGES.index(stage)
+
+
+def reason(record: Record) -> str:
+    """Why a candidate was rejected, in one or two words; `correct` if it was not."""
+    verdict = record.verdict
+    if verdict.correct:
+        return "correct"
+    if record.source is None:
+        return "no code"
+    if verdict.findings:
+        return verdict.findings[0].rule
+    if verdict.mismatch is not None:
+        return "wrong values"
+    failed = next((stage.name for stage in verdict.stages if not stage.ok), None)
+    return f"{failed} failed" if failed else "rejected"
+
+
+def best(records: Sequence[Record], count: int = 3) -> list[Record]:
+    """The correct candidates of highest reward, the larger speedup first among equals, no task twice."""
+    ranked = sorted((r for r in records if r.verdict.correct), key=lambda r: (-r.verdict.reward, -_speed(r.verdict)))
+    firsts: dict[str, Record] = {}
+    for record in ranked:
+        firsts.setdefault(record.task, record)
+    return list(firsts.values())[:count]
+
+
+def worst(records: Sequence[Record], count: int = 4) -> list[Record]:
+    """One rejected candidate for each of the most frequent reasons, that of lowest reward; the worst first."""
+    rejected = sorted((record for record in records if not record.verdict.correct), key=lambda r: r.verdict.reward)
+    firsts: dict[str, Record] = {}
+    for record in rejected:
+        firsts.setdefault(reason(record), record)
+    frequent = Counter(map(reason, rejected)).most_common(count)
+    return sorted((firsts[name] for name, _ in frequent), key=lambda r: r.verdict.reward)
+
+
+def _speed(verdict: Verdict) -> float:
+    return verdict.speedup.median if verdict.speedup else 0.0

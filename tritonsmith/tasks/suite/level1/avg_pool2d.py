@@ -1,0 +1,31 @@
+"""Mean over square windows that do not overlap."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    """(batch, channels, height, width) -> (batch, channels, height / 2, width / 2)."""
+
+    def __init__(self, kernel_size: int) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.avg_pool2d(x, self.kernel_size)
+
+
+batch_size = 16
+channels = 96
+height = 112
+width = 160
+kernel_size = 2
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch_size, channels, height, width)]
+
+
+def get_init_inputs() -> list[int]:
+    return [kernel_size]

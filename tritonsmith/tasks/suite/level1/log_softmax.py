@@ -1,0 +1,23 @@
+"""Logarithm of the softmax over the last dimension."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """(batch, dim) -> (batch, dim)."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log_softmax(x, dim=-1)
+
+
+batch_size = 4096
+dim = 10240
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [3.0 * torch.randn(batch_size, dim)]
+
+
+def get_init_inputs() -> list[object]:
+    return []

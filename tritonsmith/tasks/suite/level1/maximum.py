@@ -1,0 +1,23 @@
+"""Larger of two tensors of one shape, element by element."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """(batch, dim), (batch, dim) -> (batch, dim)."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.maximum(x, y)
+
+
+batch_size = 4096
+dim = 10240
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch_size, dim), torch.randn(batch_size, dim)]
+
+
+def get_init_inputs() -> list[object]:
+    return []

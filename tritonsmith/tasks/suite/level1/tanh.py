@@ -1,0 +1,23 @@
+"""Hyperbolic tangent, element by element."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """(batch, dim) -> (batch, dim)."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)
+
+
+batch_size = 8192
+dim = 6144
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch_size, dim)]
+
+
+def get_init_inputs() -> list[object]:
+    return []
