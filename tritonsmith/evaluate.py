@@ -151,7 +151,7 @@ def read(path: Path) -> list[Record]:
 
 def table(results: dict[str, Sequence[Record]], ks: Sequence[int] = (1, 10), title: str | None = None) -> Table:
     """A rich table of summaries: one line for each named set of records and level."""
-    grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in ("", "level", "tasks", "valid", "compiled", "correct"):
         grid.add_column(name, justify="left" if not name else "right")
     summaries = {name: metrics.summary(records, ks) for name, records in results.items()}

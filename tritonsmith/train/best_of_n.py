@@ -1,0 +1,204 @@
+"""Style A of RL: rounds of sample N, judge, keep the best K, fine-tune on them (advantage 1 on what is kept).
+
+A round is a folder, and what is in it is not done again: `records.completions.jsonl` (what was drawn),
+`records.jsonl` (each verdict as it came), `curriculum.json`, `model/`, and `round.json`, written last.
+Policy gradients on every candidate are in `grpo`; choosing among candidates is in `credit`.
+"""
+
+import json
+import logging
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import cast
+
+from torch.utils.tensorboard import SummaryWriter
+from transformers import PreTrainedModel
+
+from tritonsmith import credit, reward
+from tritonsmith.config import Config, EvalConfig
+from tritonsmith.curriculum import Curriculum
+from tritonsmith.data.build import Row
+from tritonsmith.evaluate import Judge, evaluate, read
+from tritonsmith.prompts import messages
+from tritonsmith.train import models, sft, trainer
+from tritonsmith.train.generate import Sampler
+from tritonsmith.types import Record, Task
+
+log = logging.getLogger(__name__)
+
+
+def train(
+    config: Config,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    start: Path | None,
+    sft_rows: Sequence[Row] = (),
+) -> Path:
+    """Run the `[best_of_n]` section from the model in `start` (None: the configured one).
+
+    Returns `run.dir/rl/model`, a link to the last round's model. Finished rounds, and finished parts of the round
+    under way, are read from the disk. `sft_rows` are what `replay` draws from.
+    """
+    out = config.run.dir / "rl"
+    curriculum = Curriculum.from_config(config.curriculum)
+    drawn: Counter[str] = Counter()
+    kept: list[Row] = []
+    model = start
+    for number in range(config.best_of_n.rounds):
+        folder = out / f"round-{number:02d}"
+        rng = random.Random(f"{config.run.seed}/{number}")
+        chosen = choose(tasks, config.best_of_n.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
+        drawn.update(task.id for task in chosen)
+        records = _judged(config, chosen, verifier, model, folder, number)
+        _observe(curriculum, records, folder)
+        kept = _merge(kept, keep(config, chosen, records))
+        done = folder / "round.json"
+        if not done.exists():
+            rows = [*kept, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
+            if rows and not (folder / "model").exists():
+                _fit(config, rows, model, folder, number)
+            _close(config, folder, number, records, len(kept), curriculum)
+        if (folder / "model").exists():
+            model = folder / "model"
+    return _link(config, out / "model", model)
+
+
+def choose(
+    tasks: Sequence[Task], n: int, curriculum: Curriculum, rng: random.Random, drawn: Counter[str], by_level: bool
+) -> list[Task]:
+    """Draw up to `n` distinct tasks, by the curriculum's levels or uniformly; those drawn least often come first.
+
+    A level with too few tasks is filled up from the others. Everything above level 1 counts as level 2.
+    """
+    pool = list(tasks)
+    rng.shuffle(pool)
+    pool.sort(key=lambda task: drawn[task.id])
+    if not by_level:
+        return pool[:n]
+    available = {min(task.level, 2) for task in pool}
+    wanted = Counter(curriculum.sample_levels(min(n, len(pool)), rng, available))
+    chosen: list[Task] = []
+    for level, count in sorted(wanted.items()):
+        chosen += [task for task in pool if min(task.level, 2) == level][:count]
+    taken = {task.id for task in chosen}
+    return chosen + [task for task in pool if task.id not in taken][: min(n, len(pool)) - len(chosen)]
+
+
+def _judged(
+    config: Config, tasks: Sequence[Task], verifier: Judge, model: Path | None, folder: Path, number: int
+) -> list[Record]:
+    """Give the round's records, drawing and judging what is missing of them."""
+    settings = config.best_of_n
+    out = folder / "records.jsonl"
+    known = {(record.task, record.sample): record for record in read(out)}
+    wanted = [(task.id, sample) for task in tasks for sample in range(settings.n)]
+    if all(key in known for key in wanted):
+        return [known[key] for key in wanted]
+    loaded, tokenizer = trainer.load(config, model)
+    sampler = Sampler(trainer.to_device(loaded), tokenizer, models.prompt_style(config.model))
+    drawing = EvalConfig(
+        samples=settings.n,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        max_new_tokens=settings.max_new_tokens,
+        batch=settings.sample_batch,
+    )
+    seed = config.run.seed + 1_000_003 * (number + 1)
+    return evaluate(sampler, tasks, verifier, drawing, out, seed=seed, step=number, phase=f"rl/round-{number:02d}")
+
+
+def keep(config: Config, tasks: Sequence[Task], records: Sequence[Record]) -> list[Row]:
+    """Turn the best K distinct correct candidates of each task into training rows."""
+    by_task: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        by_task[record.task].append(record)
+    rows = []
+    for task in tasks:
+        own = by_task[task.id]
+        best = credit.select_best(
+            [record.verdict for record in own],
+            [record.source for record in own],
+            config.best_of_n.keep,
+            scheme=config.reward.scheme,
+            cap=config.reward.cap,
+        )
+        prompt = messages(task, models.prompt_style(config.model))
+        for index in best:
+            answer = [{"role": "assistant", "content": own[index].completion}]
+            rows.append(Row(prompt=prompt, completion=answer, task=task.id, graph=task.graph or ""))
+    return rows
+
+
+def _merge(earlier: list[Row], fresh: list[Row]) -> list[Row]:
+    """Add rows whose task and completion are not there yet."""
+    merged = {(row.task, row.completion[0]["content"]): row for row in [*earlier, *fresh]}
+    return list(merged.values())
+
+
+def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
+    own = config.best_of_n
+    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1}
+    settings = config.sft.model_copy(update=update)
+    loaded, tokenizer = trainer.load(config, model)
+    sft.fit(config, settings, rows, loaded, tokenizer, folder, f"rl/round-{number:02d}")
+
+
+def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:
+    """Tell the curriculum the round's correct rate at each level, and keep its state with the round."""
+    rates: defaultdict[int, list[float]] = defaultdict(list)
+    for record in records:
+        rates[min(record.level, 2)].append(float(record.verdict.correct))
+    for level, values in sorted(rates.items()):
+        curriculum.observe(level, fmean(values))
+    state = {
+        "weights": curriculum.weights(),
+        "acc": curriculum.accuracy,
+        "rates": {level: fmean(values) for level, values in sorted(rates.items())},
+        "state": curriculum.state_dict(),
+    }
+    _write(folder / "curriculum.json", state)
+
+
+def _close(
+    config: Config, folder: Path, number: int, records: Sequence[Record], kept: int, curriculum: Curriculum
+) -> None:
+    """Log the round and write `round.json`, which says that it is finished."""
+    scores = [reward.score(record.verdict, config.reward.scheme, config.reward.cap) for record in records]
+    figures = {
+        "rl/correct": fmean(float(record.verdict.correct) for record in records),
+        "rl/reward": fmean(scores),
+        "rl/kept": float(kept),
+        **curriculum.metrics(),
+    }
+    with SummaryWriter(str(config.run.dir / "tensorboard" / "rl")) as writer:
+        for name, value in figures.items():
+            writer.add_scalar(name, value, number)
+    log.info("rl round %d: %.1f %% correct, reward %.3f, %d rows kept so far", number + 1,
+             100 * figures["rl/correct"], figures["rl/reward"], kept)  # fmt: skip
+    _write(folder / "round.json", {"round": number, "candidates": len(records), **figures})
+
+
+def _write(path: Path, data: dict[str, object] | dict[str, float]) -> None:
+    """Write JSON such that the file is whole or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(data, indent=1))
+    partial.replace(path)
+
+
+def _link(config: Config, path: Path, model: Path | None) -> Path:
+    """Let `path` lead to the model that came out; a model without a folder of its own is saved there."""
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        return path
+    if model is None:
+        loaded, tokenizer = trainer.load(config, None)
+        models.save(cast("PreTrainedModel", loaded), tokenizer, path)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(Path("..") / model.relative_to(config.run.dir), target_is_directory=True)
+    return path

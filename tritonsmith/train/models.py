@@ -1,0 +1,90 @@
+"""Load and save models and tokenizers: `nano` from the package, anything else by hub id or path.
+
+nano never touches the network. Says nothing about training.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tritonsmith.config import LoraSection, ModelConfig
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, Qwen3Config
+
+NANO = Path(__file__).parent / "nano"
+"""The shipped weights, configuration, tokenizer and chat template; `train.pretrain` reproduces them."""
+
+
+def load(config: ModelConfig) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model in the configured dtype, on the CPU unless it is quantised, and its tokenizer.
+
+    Raises OSError, from transformers, for an id or path that holds no model.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = NANO if config.id == "nano" else config.id
+    local = config.id == "nano" or Path(config.id).exists()
+    options: dict[str, object] = {}
+    if config.load_in_8bit:
+        from transformers import BitsAndBytesConfig
+
+        options = {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": "auto"}
+    tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return model, tokenizer
+
+
+def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> None:
+    """Write both such that `load` with `id = path` gives them back."""
+    path.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+
+
+def prompt_style(config: ModelConfig) -> Literal["bare", "full"]:
+    """How prompts are written for this model: `auto` means bare for nano and what grew out of it."""
+    if config.prompt_style != "auto":
+        return config.prompt_style
+    if config.id == "nano":
+        return "bare"
+    template = Path(config.id) / "chat_template.jinja"
+    return "bare" if template.exists() and "<|task|>" in template.read_text() else "full"
+
+
+def lora(section: LoraSection) -> LoraConfig:
+    """peft's configuration of the `[lora]` section."""
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=section.r,
+        lora_alpha=section.alpha,
+        lora_dropout=section.dropout,
+        target_modules=section.target_modules,
+        task_type="CAUSAL_LM",
+    )
+
+
+def nano_config(tokenizer: PreTrainedTokenizerBase) -> Qwen3Config:
+    """nano's architecture for its tokenizer: 5 million parameters, 10 MiB in bfloat16."""
+    from transformers import Qwen3Config
+
+    ids = tokenizer.get_vocab()
+    return Qwen3Config(
+        vocab_size=-(-len(tokenizer) // 64) * 64,
+        hidden_size=256,
+        intermediate_size=768,
+        num_hidden_layers=6,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=64,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=ids[str(tokenizer.eos_token)],
+        pad_token_id=ids[str(tokenizer.pad_token)],
+    )

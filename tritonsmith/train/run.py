@@ -1,0 +1,244 @@
+"""The whole road of `tritonsmith run`: SFT, RL, evaluation, report, step by step in one resumable folder.
+
+Every step finds in `run.dir` what earlier ones left and does only what is missing. The steps themselves are in
+`sft`, `best_of_n`, `grpo`, `evaluate` and `report`; the dry run is this very code on a dummy model.
+"""
+
+import fcntl
+import json
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import torch
+import transformers
+from huggingface_hub import constants
+from rich.console import Console
+
+from tritonsmith import config as configuration
+from tritonsmith import evaluate, metrics, reward
+from tritonsmith.config import Config, ConfigError
+from tritonsmith.data.build import Row
+from tritonsmith.progress import Watched
+from tritonsmith.report import build
+from tritonsmith.tasks.format import load_spec
+from tritonsmith.train import best_of_n, grpo, models, sft, trainer
+from tritonsmith.train.generate import Sampler
+from tritonsmith.types import Record, Task
+from tritonsmith.verify.pool import Verifier
+
+log = logging.getLogger(__name__)
+
+DRY_TASKS = 4
+"""Tasks of each SPEC that a dry run takes."""
+
+PROGRESS = ("sft", "rl", "grpo", "eval")
+"""Folders whose presence says that a run is under way."""
+
+
+def run(config: Config, dry_run: bool = False) -> Path:
+    """Do `run.steps` in their order and return the run's folder; doing it again resumes.
+
+    A dry run does the same with tiny numbers on a random model, in `run.dir/dry-run`, from nothing each time.
+    Raises ConfigError, in one line, for a configuration that cannot be run or is not the one the run began with.
+    """
+    _same_as_before(config)
+    config.save(config.run.dir / "resolved.toml")
+    if dry_run:
+        shutil.rmtree(config.run.dir / "dry-run", ignore_errors=True)
+        config = dry(config)
+        config.save(config.run.dir / "resolved.toml")
+    with _locked(config.run.dir), _offline(config):
+        transformers.set_seed(config.run.seed)
+        with _verifier(config) as verifier:
+            _Run(config, verifier, DRY_TASKS if dry_run else None).all()
+    return config.run.dir
+
+
+class _Run:
+    """One run while it is at work."""
+
+    def __init__(self, config: Config, verifier: Verifier, limit: int | None) -> None:
+        self.config = config
+        self.dir = config.run.dir
+        self.verifier = verifier
+        self.watched = Watched(verifier)
+        self.train = _some(load_spec(config.tasks.train), limit)
+        self.heldout = _some(load_spec(config.tasks.heldout), limit)
+        self.limit = limit
+        check_leakage(self.train, self.heldout, "tasks.train")
+
+    def all(self) -> None:
+        """Do every step, saying how long each took."""
+        steps: dict[str, Callable[[], None]] = {
+            "sft": self.sft,
+            "best_of_n": self.best_of_n,
+            "grpo": self.grpo,
+            "eval": self.eval,
+            "report": self.report,
+        }
+        for name in self.config.run.steps:
+            started = time.monotonic()
+            log.info("%s ...", name)
+            steps[name]()
+            log.info("%s done in %.0f s", name, time.monotonic() - started)
+
+    def rows(self) -> list[Row]:
+        """Give the rows of SFT, none of which may be a held-out task."""
+        rows = sft.pairs(self.config, self.watched, self.limit)
+        leaked = {row.graph for row in rows if row.graph} & {task.graph for task in self.heldout}
+        if leaked:
+            raise ConfigError(f"sft.data holds {len(leaked)} of the held-out tasks, such as {min(map(str, leaked))}")
+        return rows
+
+    def sft(self) -> None:
+        """Fine-tune the configured model on verified pairs."""
+        if (self.dir / "sft" / "model").exists():
+            return
+        rows = self.rows()
+        model, tokenizer = trainer.load(self.config, None)
+        sft.train(self.config, rows, model, tokenizer, self.dir / "sft")
+
+    def best_of_n(self) -> None:
+        """Improve the SFT model, or the configured one, by rounds of best-of-N."""
+        rows = self.rows() if self.config.best_of_n.replay else []
+        best_of_n.train(self.config, self.train, self.watched, self._existing("sft"), rows)
+
+    def grpo(self) -> None:
+        """Improve what came out of the step before by GRPO."""
+        if (self.dir / "grpo" / "model").exists():
+            return
+        start = self._existing("rl", "sft") if "best_of_n" in self.config.run.steps else self._existing("sft")
+        grpo.train(self.config, self.train, self.verifier, start)
+
+    def eval(self) -> None:
+        """Evaluate every model of the run on the held-out tasks, under the same seeds, and print the table."""
+        found = {name: self._existing(name) for name in ("sft", "rl", "grpo")}
+        present = {name: folder for name, folder in found.items() if folder is not None}
+        _evaluate(self.config, present or {"base": None}, self.heldout, self.watched)
+
+    def report(self) -> None:
+        """Write `report.html`."""
+        log.info("report: %s", build.build(self.dir))
+
+    def _existing(self, *names: str) -> Path | None:
+        """Give the first of these steps' models that the run has."""
+        return next((self.dir / name / "model" for name in names if (self.dir / name / "model").exists()), None)
+
+
+def evaluate_model(config: Config) -> Path:
+    """Evaluate `[model]` alone on `tasks.heldout`, into `run.dir/eval/model.jsonl`; print the table, write the report.
+
+    Raises ConfigError as `run` does.
+    """
+    _same_as_before(config)
+    config.save(config.run.dir / "resolved.toml")
+    with _locked(config.run.dir), _offline(config), _verifier(config) as verifier:
+        _evaluate(config, {"model": None}, load_spec(config.tasks.heldout), Watched(verifier))
+    build.build(config.run.dir)
+    return config.run.dir
+
+
+def _verifier(config: Config) -> Verifier:
+    score = partial(reward.score, scheme=config.reward.scheme, cap=config.reward.cap)
+    return Verifier(config.verify, extensions=config.extensions, score=score)
+
+
+def _evaluate(config: Config, found: Mapping[str, Path | None], tasks: Sequence[Task], judge: evaluate.Judge) -> None:
+    """Evaluate each model under the same seed, into `eval/NAME.jsonl` and `.summary.json`, and print the table."""
+    results: dict[str, Sequence[Record]] = {}
+    for name, folder in found.items():
+        model, tokenizer = trainer.load(config, folder)
+        sampler = Sampler(trainer.to_device(model), tokenizer, models.prompt_style(config.model))
+        out = config.run.dir / "eval" / f"{name}.jsonl"
+        results[name] = evaluate.evaluate(sampler, tasks, judge, config.eval, out, seed=config.run.seed)
+        rows = [row.model_dump(mode="json") for row in metrics.summary(results[name], config.eval.ks)]
+        out.with_suffix(".summary.json").write_text(json.dumps(rows, indent=1))
+    Console().print(evaluate.table(results, config.eval.ks, f"held-out tasks: {config.tasks.heldout}"))
+
+
+def dry(config: Config) -> Config:
+    """Shrink a run to less than two minutes: a random model of nano's architecture and the smallest numbers."""
+    folder = config.run.dir / "dry-run"
+    dummy = folder / "dummy"
+    _, tokenizer = models.load(config.model.model_copy(update={"id": "nano", "load_in_8bit": False}))
+    torch.manual_seed(config.run.seed)
+    models.save(transformers.Qwen3ForCausalLM(models.nano_config(tokenizer)), tokenizer, dummy)
+    small = config.model_copy(deep=True)
+    small.run.dir = folder
+    small.model = small.model.model_copy(update={"id": str(dummy), "load_in_8bit": False, "dtype": "float32"})
+    small.sft.epochs, small.sft.batch, small.sft.save_steps = 1.0, 2, 1
+    own = small.best_of_n
+    own.n, own.keep, own.rounds, own.tasks_per_round, own.epochs = 2, 1, min(own.rounds, 2), 2, 1.0
+    # A random model writes no kernel worth keeping: replay gives each round something to train on.
+    own.batch, own.max_new_tokens, own.replay = 2, 48, 2
+    small.grpo = small.grpo.model_copy(
+        update={"steps": 2, "num_generations": 2, "batch": 2, "accumulation": 1, "max_completion": 32,
+                "max_prompt": 2048, "save_steps": 1}
+    )  # fmt: skip
+    small.eval.samples, small.eval.max_new_tokens, small.eval.ks = 2, 48, [1, 2]
+    return small
+
+
+def check_leakage(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
+    """Raise ConfigError where a held-out task is a training task too, by canonical graph or else by source."""
+    known = {task.graph or task.source.strip() for task in train}
+    leaked = [task.id for task in heldout if (task.graph or task.source.strip()) in known]
+    if leaked:
+        raise ConfigError(f"tasks.heldout: {len(leaked)} of its tasks are in {name} too, such as {leaked[0]}")
+
+
+def _some(tasks: list[Task], limit: int | None) -> list[Task]:
+    """Take `limit` tasks spread over the list, so that a dry run sees more than its first level."""
+    if limit is None or len(tasks) <= limit:
+        return tasks
+    return tasks[:: len(tasks) // limit][:limit]
+
+
+def _same_as_before(config: Config) -> None:
+    """Raise ConfigError if `run.dir` holds a run that was begun with other settings (the steps may differ)."""
+    path = config.run.dir / "resolved.toml"
+    if not path.exists() or not any((config.run.dir / name).exists() for name in PROGRESS):
+        return
+    before, now = _flat(configuration.load(path)), _flat(config)
+    changed = [key for key in now if now[key] != before.get(key)]
+    if changed:
+        key = changed[0]
+        raise ConfigError(
+            f"{config.run.dir} holds a run with {key} = {before.get(key)}, not {now[key]}: "
+            "set run.dir to a new folder, or remove this one"
+        )
+
+
+def _flat(config: Config) -> dict[str, object]:
+    tree = config.model_dump(mode="json")
+    skipped = {"run.dir", "run.steps"}
+    flat = {f"{section}.{key}": value for section, fields in tree.items() for key, value in fields.items()}
+    return {key: value for key, value in flat.items() if key not in skipped}
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep two processes from working in one run; the lock ends with the process, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigError(f"another process is at work in {folder}") from error
+        yield
+
+
+@contextmanager
+def _offline(config: Config) -> Iterator[None]:
+    """Keep a local model's run off the network: nothing it needs is there."""
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or config.model.id == "nano" or Path(config.model.id).exists()
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

@@ -1,0 +1,122 @@
+"""Supervised fine-tuning on prompt/completion rows, through TRL's `SFTTrainer`, with LoRA or in full.
+
+The loss is on the completion only. Best-of-N trains through the same `fit`. Where the rows come from is
+`data.build`'s matter; preference losses and distillation are not here.
+"""
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from datasets import Dataset
+from peft import PeftModel
+from pydantic import ValidationError
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
+
+from tritonsmith import jsonl
+from tritonsmith.config import Config, ConfigError, SftConfig
+from tritonsmith.data import build
+from tritonsmith.data.build import Row
+from tritonsmith.evaluate import Judge
+from tritonsmith.tasks.format import load_spec
+from tritonsmith.train import models, trainer
+
+log = logging.getLogger(__name__)
+
+
+def pairs(config: Config, verifier: Judge, limit: int | None = None) -> list[Row]:
+    """Read the rows of `sft.data`: a JSONL file as it is; a SPEC through templates and the verifier.
+
+    Verified pairs are kept in `run.dir/sft/pairs.jsonl`, so that none is judged twice. `limit` takes the first rows
+    only. Raises ConfigError for a file that holds other things, and where no row is left.
+    """
+    style = models.prompt_style(config.model)
+    if config.sft.data.endswith(".jsonl"):
+        rows = [_row(fields) for fields in jsonl.read(Path(config.sft.data))][:limit]
+    else:
+        tasks = load_spec(config.sft.data)[:limit]
+        rows = build.write_pairs(tasks, verifier, config.run.dir / "sft" / "pairs.jsonl", style)
+        log.info("sft: %d of %d template pairs are verified", len(rows), len(tasks))
+    if not rows:
+        raise ConfigError(f"sft.data: {config.sft.data} gives no row to train on")
+    return rows
+
+
+def _row(fields: dict[str, object]) -> Row:
+    """Accept plain strings too, as TRL's standard prompt/completion format has them; other columns are passed over."""
+    row: dict[str, object] = {"task": fields.get("task", ""), "graph": fields.get("graph", "")}
+    for key, role in (("prompt", "user"), ("completion", "assistant")):
+        value = fields.get(key)
+        row[key] = [{"role": role, "content": value}] if isinstance(value, str) else value
+    try:
+        return Row.model_validate(row)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ConfigError(
+            f"sft.data: a row needs prompt and completion, as text or messages; see its {where}"
+        ) from error
+
+
+def train(
+    config: Config,
+    rows: Sequence[Row],
+    model: PreTrainedModel | PeftModel,
+    tokenizer: PreTrainedTokenizerBase,
+    out: Path,
+    resume: bool = True,
+) -> Path:
+    """Run the `[sft]` section on `rows`; see `fit` for what `out` holds afterwards."""
+    return fit(config, config.sft, rows, model, tokenizer, out, "sft", resume)
+
+
+def fit(
+    config: Config,
+    settings: SftConfig,
+    rows: Sequence[Row],
+    model: PreTrainedModel | PeftModel,
+    tokenizer: PreTrainedTokenizerBase,
+    out: Path,
+    name: str,
+    resume: bool = True,
+) -> Path:
+    """Fine-tune on `rows` and return `out/model`, which appears whole or not at all.
+
+    Checkpoints live in `out/checkpoints` until then; after kill -9 the newest whole one is taken up.
+    `name` is the run's name in TensorBoard. Rows longer than `settings.max_length` tokens are left out, for half
+    an answer teaches not to end.
+    """
+    fitting = [row for row in rows if _length(tokenizer, row) <= settings.max_length]
+    if len(fitting) < len(rows):
+        log.warning(
+            "%s: %d of %d rows exceed %d tokens", name, len(rows) - len(fitting), len(rows), settings.max_length
+        )
+    if not fitting:
+        raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
+    steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * settings.accumulation))
+    args = SFTConfig(
+        **trainer.options(config, model, out / "checkpoints", steps),  # pyright: ignore[reportArgumentType]
+        learning_rate=settings.lr,
+        lr_scheduler_type="cosine",
+        warmup_steps=min(10, steps // 10),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch,
+        gradient_accumulation_steps=settings.accumulation,
+        max_length=settings.max_length,
+        completion_only_loss=True,
+        packing=settings.packing,
+        train_sampling_strategy="random" if settings.packing else "group_by_length",
+        save_steps=settings.save_steps,
+    )
+    peft = models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None
+    data = Dataset.from_list([row.model_dump(include={"prompt", "completion"}) for row in fitting])
+    learner = SFTTrainer(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
+    trainer.prepare(learner, config, name)
+    trainer.run_trainer(learner, resume)
+    return trainer.finish(learner, out / "model")
+
+
+def _length(tokenizer: PreTrainedTokenizerBase, row: Row) -> int:
+    return len(tokenizer.apply_chat_template([*row.prompt, *row.completion], tokenize=True, return_dict=False))

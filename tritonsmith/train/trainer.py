@@ -1,0 +1,157 @@
+"""What the SFT and GRPO trainers share: device settings, checkpoints that survive kill -9, saved models, log lines.
+
+Does not train: `sft` and `grpo` do, each through its TRL trainer.
+"""
+
+import json
+import logging
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import datasets
+import torch
+import transformers
+from peft import PeftModel
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.integrations.integration_utils import TensorBoardCallback
+
+from tritonsmith.config import Config
+from tritonsmith.train import models
+
+log = logging.getLogger(__name__)
+
+# TRL 1.16 still sets the older name, which transformers has begun to warn of; 5.17 does not know the newer one.
+warnings.filterwarnings("ignore", message=r"`(is_)?gradient_checkpointing` is deprecated", category=FutureWarning)
+
+WHOLE = "whole.json"
+"""Written into a checkpoint after everything else: a folder without it was being written when the run was killed."""
+
+LARGE = 1_000_000_000
+"""Parameters from which activations are recomputed on a GPU rather than kept (`gradient_checkpointing`)."""
+
+Options = dict[str, str | int | float | bool | list[str]]
+
+
+def options(config: Config, model: PreTrainedModel, out: Path, total_steps: int) -> Options:
+    """Arguments common to TRL's trainer configurations; its own defaults (bf16, recomputation) assume a GPU."""
+    cuda = torch.cuda.is_available()
+    return {
+        "output_dir": str(out),
+        "seed": config.run.seed,
+        "report_to": ["tensorboard"],
+        "logging_steps": max(1, total_steps // 100),
+        "save_strategy": "steps",
+        "save_total_limit": 2,
+        "disable_tqdm": not sys.stderr.isatty(),
+        "use_cpu": not cuda,
+        "bf16": cuda and config.model.dtype == "bfloat16",
+        "gradient_checkpointing": cuda and model.num_parameters() >= LARGE,
+        "dataloader_pin_memory": cuda,
+    }
+
+
+class MarkWhole(TrainerCallback):
+    """Marks each checkpoint once all its files are written."""
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object) -> None:
+        """Write the mark; the trainer calls this after the last file."""
+        folder = Path(args.output_dir or ".") / f"checkpoint-{state.global_step}"
+        (folder / WHOLE).write_text(json.dumps({"step": state.global_step}))
+
+
+class PlainLines(TrainerCallback):
+    """Where no progress bar can be drawn: one log line at each tenth of the training."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tenth = -1
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Say where training is, with the figures that are there."""
+        tenth = 10 * state.global_step // max(state.max_steps, 1)
+        if tenth == self.tenth or logs is None:
+            return
+        self.tenth = tenth
+        figures = "  ".join(f"{key} {logs[key]:.4g}" for key in ("loss", "reward", "kl") if key in logs)
+        log.info("%s: step %d of %d  %s", self.name, state.global_step, state.max_steps, figures)
+
+
+def prepare(trainer: Trainer, config: Config, name: str) -> None:
+    """Add the callbacks above and send TensorBoard's events to `run.dir/tensorboard/name`."""
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(MarkWhole())
+    if not sys.stderr.isatty():
+        trainer.add_callback(PlainLines(name))
+    for callback in trainer.callback_handler.callbacks:
+        if isinstance(callback, TensorBoardCallback):
+            callback.logging_dir = str(config.run.dir / "tensorboard" / name)
+
+
+def newest_whole(out: Path) -> Path | None:
+    """Find the newest checkpoint that was written to its end, and remove the torn ones."""
+    whole: dict[int, Path] = {}
+    for folder in out.glob("checkpoint-*"):
+        if (folder / WHOLE).exists():
+            whole[int(folder.name.rpartition("-")[2])] = folder
+        else:
+            log.warning("%s was being written when the run was stopped; it is not used", folder)
+            shutil.rmtree(folder)
+    return whole[max(whole)] if whole else None
+
+
+def run_trainer(trainer: Trainer, resume: bool) -> None:
+    """Train, from the newest whole checkpoint where `resume` is on and there is one."""
+    out = Path(trainer.args.output_dir or ".")
+    start = newest_whole(out) if resume else None
+    if start is not None:
+        log.info("resuming from %s", start)
+    trainer.train(resume_from_checkpoint=str(start) if start else None)
+
+
+def finish(trainer: Trainer, folder: Path) -> Path:
+    """Save model, tokenizer and `trainer_state.json` to `folder`, whole or not at all; drop the checkpoints."""
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    trainer.save_model(str(partial))
+    trainer.state.save_to_json(str(partial / "trainer_state.json"))
+    partial.rename(folder)
+    shutil.rmtree(trainer.args.output_dir or "", ignore_errors=True)
+    return folder
+
+
+def load(config: Config, folder: Path | None) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
+    """Load the configured model (`folder` None), or one that a step of the run saved; an adapter stays trainable."""
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
+        datasets.disable_progress_bars()
+    if folder is None:
+        return models.load(config.model)
+    if not (folder / "adapter_config.json").exists():
+        return models.load(config.model.model_copy(update={"id": str(folder)}))
+    base, tokenizer = models.load(config.model)
+    return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
+
+
+def to_device(model: PreTrainedModel | PeftModel) -> PreTrainedModel | PeftModel:
+    """Put a model on the GPU if there is one; a quantised model is there already."""
+    if torch.cuda.is_available() and not getattr(model, "is_quantized", False):
+        torch.nn.Module.to(model, "cuda")
+    return model
