@@ -46,6 +46,7 @@ def run(config: Config, dry_run: bool = False) -> Path:
     A dry run does the same with tiny numbers on a random model, in `run.dir/dry-run`, from nothing each time.
     Raises ConfigError, in one line, for a configuration that cannot be run or is not the one the run began with.
     """
+    trainer.no_bars_off_terminal()
     _same_as_before(config)
     config.save(config.run.dir / "resolved.toml")
     if dry_run:
@@ -135,6 +136,7 @@ def evaluate_model(config: Config) -> Path:
 
     Raises ConfigError as `run` does.
     """
+    trainer.no_bars_off_terminal()
     _same_as_before(config)
     config.save(config.run.dir / "resolved.toml")
     with _locked(config.run.dir), _offline(config), _verifier(config) as verifier:

@@ -43,6 +43,13 @@ LARGE = 1_000_000_000
 Options = dict[str, str | int | float | bool | list[str]]
 
 
+def no_bars_off_terminal() -> None:
+    """Turn off the libraries' bars for loading, writing and tokenising where nobody watches."""
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
+        datasets.disable_progress_bars()
+
+
 def options(config: Config, model: PreTrainedModel, out: Path, total_steps: int) -> Options:
     """Arguments common to TRL's trainer configurations; its own defaults (bf16, recomputation) assume a GPU."""
     cuda = torch.cuda.is_available()
@@ -139,9 +146,6 @@ def finish(trainer: Trainer, folder: Path) -> Path:
 
 def load(config: Config, folder: Path | None) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
     """Load the configured model (`folder` None), or one that a step of the run saved; an adapter stays trainable."""
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
-        datasets.disable_progress_bars()
     if folder is None:
         return models.load(config.model)
     if not (folder / "adapter_config.json").exists():

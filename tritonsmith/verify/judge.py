@@ -4,6 +4,8 @@ It runs the task's code, never the candidate's. What a runner answers is data of
 """
 
 import copy
+import functools
+import importlib.util
 import os
 import secrets
 import signal
@@ -340,24 +342,11 @@ def _widen(tensor: torch.Tensor) -> torch.Tensor:
 
 def _limits(settings: VerifyConfig, timeout: float, folder: Path | None) -> Limits:
     gpu = folder is not None
-    python = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")}
-    here = str(Path(__file__).resolve().parents[1])
-    torch_home = str(Path(torch.__file__).resolve().parents[1])
-    system = {
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/bin",
-        "/etc",
-        "/proc/self",
-        "/proc/cpuinfo",
-        "/proc/meminfo",
-        "/proc/stat",
-        "/dev/null",
-        "/dev/urandom",
-        "/opt",
-        "/sys",
-    }
+    python = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), os.path.realpath(sys.executable)}
+    libraries = {str(_package_folder(name).parent) for name in ("torch", "triton", "numpy", "safetensors")}
+    libraries.add(str(_package_folder("tritonsmith")))
+    system = {"/usr", "/lib", "/lib64", "/bin", "/etc", "/sys", "/dev/null", "/dev/urandom"}
+    system |= {f"/proc/{name}" for name in ("self", "cpuinfo", "meminfo", "stat")}
     writable = ("/dev/null",)
     if gpu:
         system |= {"/proc", "/dev"}
@@ -366,10 +355,18 @@ def _limits(settings: VerifyConfig, timeout: float, folder: Path | None) -> Limi
         cpu_seconds=int(timeout) + 5,
         memory_bytes=None if gpu else settings.memory_mb << 20,
         file_bytes=(256 << 20) if gpu else (1 << 20),
-        readable=tuple(sorted(python | system | {here, torch_home, os.path.realpath(sys.executable)})),
+        readable=tuple(sorted(python | system | libraries)),
         writable=writable,
         processes=gpu,
     )
+
+
+@functools.cache
+def _package_folder(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise RuntimeError(f"{name} is not installed")
+    return Path(spec.origin).resolve().parent
 
 
 def _finding(error: object) -> Finding:

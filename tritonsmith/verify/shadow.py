@@ -226,6 +226,14 @@ def install(launches: Launches) -> None:
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store
     builder.create_atomic_cas, builder.create_atomic_rmw, builder.create_dot = atomic_cas, atomic_rmw, create_dot
+    patch_tensor = interpreter._patch_lang_tensor
+
+    def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN
+        # triton 3.6 converts one-element arrays with int(), which numpy >= 2.4 refuses.
+        patch_tensor(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.squeeze()))
+
+    interpreter._patch_lang_tensor = patch_lang_tensor
     # Nothing can be timed here: the first configuration stands for all.
     Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
 

@@ -1,0 +1,121 @@
+"""A whole run: the dry run does every step, a killed run resumes, a changed one is refused, nothing leaks."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tritonsmith import config as configuration
+from tritonsmith.config import Config, ConfigError
+from tritonsmith.evaluate import read
+from tritonsmith.train import run
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
+
+
+def make_config(folder: Path, tiny: Path, *overrides: str) -> Config:
+    """A run of seconds on the tiny model."""
+    given = [
+        f"run.dir={folder}",
+        f"model.id={tiny}",
+        "model.prompt_style=bare",
+        "lora.enabled=false",
+        "tasks.train=synthetic:4:seed=1:depth=1-2:families=pointwise",
+        "tasks.heldout=synthetic:2:seed=2:split=heldout:families=pointwise",
+        "sft.data=synthetic:4:seed=3:families=pointwise",
+        "sft.max_length=8192",
+        "sft.save_steps=1",
+        "best_of_n.n=3",
+        "best_of_n.rounds=2",
+        "best_of_n.tasks_per_round=2",
+        "best_of_n.max_new_tokens=40",
+        "best_of_n.replay=4",
+        "eval.samples=2",
+        "eval.max_new_tokens=40",
+        "eval.ks=[1,2]",
+        "verify.device=cpu",
+        "verify.timing=false",
+    ]
+    return configuration.load(None, [*given, *overrides])
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_shipped_config_is_valid(path: Path) -> None:
+    loaded = configuration.load(path)
+    assert loaded.run.dir == Path("runs") / path.stem
+
+
+def test_dry_run_does_every_step_and_leaves_the_real_run_to_begin(tmp_path: Path) -> None:
+    steps = 'run.steps=["sft","best_of_n","grpo","eval","report"]'
+    config = configuration.load(CONFIGS[0].parent / "demo.toml", [f"run.dir={tmp_path}", steps, "verify.timing=false"])
+    started = time.monotonic()
+    folder = run.run(config, dry_run=True)
+    assert time.monotonic() - started < 120
+    for name in ("sft/model", "rl/model", "grpo/model", "eval/rl.jsonl", "report.html", "resolved.toml"):
+        assert (folder / name).exists(), name
+    assert configuration.load(tmp_path / "resolved.toml") == config
+    changed = config.model_copy(deep=True)
+    changed.best_of_n.n = 4
+    run._same_as_before(changed)
+
+
+def test_a_run_begun_with_other_settings_is_refused_by_name(tmp_path: Path, tiny_folder: Path) -> None:
+    config = make_config(tmp_path, tiny_folder)
+    config.save(tmp_path / "resolved.toml")
+    (tmp_path / "sft").mkdir()
+    other_steps = config.model_copy(deep=True)
+    other_steps.run.steps = ["eval"]
+    run._same_as_before(other_steps)
+    with pytest.raises(ConfigError, match=r"best_of_n.n = 3, not 5"):
+        run.run(make_config(tmp_path, tiny_folder, "best_of_n.n=5"))
+
+
+def test_heldout_tasks_among_the_training_tasks_are_refused(tmp_path: Path, tiny_folder: Path) -> None:
+    same = "tasks.heldout=synthetic:2:seed=1:depth=1-2:families=pointwise"
+    with pytest.raises(ConfigError, match=r"tasks.train"):
+        run.run(make_config(tmp_path, tiny_folder, same))
+    leaked = "sft.data=synthetic:2:seed=2:split=heldout:families=pointwise"
+    with pytest.raises(ConfigError, match=r"sft.data"):
+        run.run(make_config(tmp_path / "sft", tiny_folder, leaked))
+
+
+def test_two_processes_cannot_work_in_one_run(tmp_path: Path) -> None:
+    with run._locked(tmp_path), pytest.raises(ConfigError, match="another process"), run._locked(tmp_path):
+        pass
+
+
+def test_without_training_the_base_model_is_evaluated(tmp_path: Path, tiny_folder: Path) -> None:
+    run.run(make_config(tmp_path, tiny_folder, 'run.steps=["eval"]'))
+    assert len(read(tmp_path / "eval" / "base.jsonl")) == 4
+
+
+@pytest.mark.slow
+def test_killed_at_any_point_a_run_resumes_without_a_lost_or_doubled_verdict(tmp_path: Path, tiny_folder: Path) -> None:
+    config = make_config(tmp_path / "run", tiny_folder)
+    config.save(tmp_path / "config.toml")
+    code = (
+        "from pathlib import Path; from tritonsmith import config; from tritonsmith.train import run\n"
+        f"if __name__ == '__main__': run.run(config.load(Path({str(tmp_path / 'config.toml')!r})))"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    judged: dict[Path, bytes] = {}
+    for mark in ("sft/checkpoints/checkpoint-1", "rl/round-00/records.jsonl", "rl/round-01/model", "eval/sft.jsonl"):
+        process = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "OMP_NUM_THREADS": "1"})
+        while process.poll() is None and not (tmp_path / "run" / mark).exists():
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for path, before in judged.items():
+            assert path.read_bytes().startswith(before)
+        judged = {path: path.read_bytes() for path in (tmp_path / "run").rglob("records.jsonl")}
+    subprocess.run([sys.executable, str(script)], check=True)
+    for name, count in {"rl/round-00/records": 6, "rl/round-01/records": 6, "eval/sft": 4, "eval/rl": 4}.items():
+        records = read(tmp_path / "run" / f"{name}.jsonl")
+        assert len(records) == count
+        assert set(Counter((record.task, record.sample) for record in records).values()) == {1}
