@@ -1,11 +1,15 @@
-"""A tiny model of nano's kind, made from nothing in a second, for the tests of training."""
+"""What several tests share: a tiny model of nano's kind, made in a second, and a warm verifier."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from tritonsmith.config import VerifyConfig
+from tritonsmith.verify.pool import Verifier
 
 TEMPLATE = (
     "{% for m in messages %}{{ '<|task|>' if m.role == 'user' else '<|answer|>' }}{{ m.content }}"
@@ -58,3 +62,10 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tiny_model().save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def verifier() -> Iterator[Verifier]:
+    """A warm verifier on the CPU with every setting at its default."""
+    with Verifier(VerifyConfig(device="cpu")) as warm:
+        yield warm

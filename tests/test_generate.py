@@ -1,5 +1,6 @@
 """What the sampler promises: order, ends, positions, seeds, and that shrinking batches change nothing."""
 
+import pytest
 import torch
 from conftest import tiny_model, tiny_tokenizer
 
@@ -37,6 +38,24 @@ def test_greedy_equals_plain_generate_whatever_the_batch() -> None:
         alone.append(s._text(out[0, ids.shape[1] :].tolist()))
     together = s.sample([chat(p) for p in prompts], n=2, temperature=0.0, max_new_tokens=80, batch=5)
     assert together == [[text, text] for text in alone]
+
+
+def test_static_decoding_gives_what_shrinking_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = sampler()
+    prompts = [chat("x" * k) for k in (1, 7, 30, 300)]
+    shrinking = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=40, batch=3)
+    monkeypatch.setattr(s, "_decode_shrinking", s._decode_static)
+    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=40, batch=3) == shrinking
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_static_decoding_compiled_on_a_gpu_gives_as_many_in_order() -> None:
+    s = sampler()
+    s.model.to("cuda")
+    prompts = [chat("x" * k) for k in (1, 7, 30, 300)]
+    texts = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=520, batch=3)
+    assert [len(row) for row in texts] == [2] * 4 and all(row[0] == row[1] != "" for row in texts)
 
 
 def test_rows_that_end_early_leave_and_the_others_go_on() -> None:

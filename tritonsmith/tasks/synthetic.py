@@ -151,6 +151,31 @@ def generate(
     raise ValueError(f"no {n} distinct graphs of depth {low}-{high} in split {split}: found {len(tasks)}")
 
 
+def from_spec(text: str) -> list[Task]:
+    """The tasks of `N[:seed][:key=value...]`, keys seed, depth (`4-6`), split, families (`pointwise+row`).
+
+    Raises ValueError with what is wrong.
+    """
+    count, *parts = text.split(":")
+    fields = {"seed": "0", "depth": "1-3", "split": "train", "families": "+".join(FAMILIES)}
+    for place, part in enumerate(parts):
+        key, sign, value = part.partition("=")
+        if not sign and place == 0:
+            key, value = "seed", part
+        if key not in fields:
+            raise ValueError(f"{part!r} is none of seed=, depth=, split=, families=")
+        fields[key] = value
+    low, _, high = fields["depth"].partition("-")
+    numbers = (count, fields["seed"], low, high or low)
+    if not all(number.isdigit() for number in numbers):
+        raise ValueError("write synthetic:N[:seed][:depth=A-B][:split=heldout][:families=pointwise+row]")
+    n, seed, low_depth, high_depth = map(int, numbers)
+    split = fields["split"]
+    if split not in ("train", "heldout", "all"):
+        raise ValueError(f"split is train, heldout or all: {split}")
+    return generate(n, seed, (low_depth, high_depth), split, fields["families"].split("+"))
+
+
 def task(graph: Graph, style: int = 0) -> Task:
     """The task of a graph in one writing; `style` picks names, shapes and spellings."""
     text = str(graph)

@@ -1,9 +1,9 @@
 """Draw completions from a model in this process: `Sampler.sample`, on two CPU cores or one GPU.
 
-Decoding itself is transformers' `generate`. On the CPU it runs in stretches of `STRETCH` tokens and the rows that
-have ended leave the key/value cache in between, so that one runaway completion does not hold up a whole batch;
-a prompt is read once however many completions are drawn from it. On CUDA all batches have one shape and the cache
-is static, so that the decode step is compiled once.
+Decoding itself is transformers' `generate`, in stretches of `STRETCH` tokens: rows that have ended leave the
+key/value cache in between, so that one runaway completion does not hold up a whole batch, and a prompt is read once
+however many completions are drawn from it. Where much is drawn on a GPU, all batches have one shape and the cache is
+static instead, so that transformers compiles the decode step.
 
 Not here: sampling from a server (an endpoint has the same `sample`), prompts (`prompts`), extraction (`extract`).
 """
@@ -23,6 +23,11 @@ Draw = tuple[int, int, str]
 
 STRETCH = 32
 """Tokens decoded between two removals of ended rows: 16 to 64 are equally fast on two cores."""
+
+
+STATIC_FROM = 1024
+"""Decoding steps from which a GPU compiles them: in a dynamic cache a step of a small model costs some 60 ms of
+Python more (measured on one H200), and compiling takes the time of several hundred."""
 
 
 @dataclass
@@ -68,7 +73,9 @@ class Sampler:
         rows = [_Row(i, s, ids) for i, ids in enumerate(encoded) for s in range(n) if len(ids) < self.positions]
         rows.sort(key=lambda row: -len(row.ids))
         texts = [[""] * n for _ in messages]
-        decode = self._decode_static if self.model.device.type == "cuda" else self._decode_shrinking
+        steps = -(-len(rows) // batch) * max_new_tokens
+        static = self.model.device.type == "cuda" and steps >= STATIC_FROM
+        decode = self._decode_static if static else self._decode_shrinking
         training = self.model.training
         self.model.eval()
         with progress.bar("drawing", len(rows)) as advance, torch.random.fork_rng(), torch.inference_mode():
@@ -162,12 +169,10 @@ class Sampler:
 
     def _decode_static(self, rows: list[_Row], settings: GenerationConfig, max_new_tokens: int, batch: int) -> None:
         """Decode a batch of constant shape with a static cache; padding rows are thrown away."""
-        width = -(-len(rows[0].ids) // 256) * 256
-        width = min(width, self.positions)
+        longest = len(rows[0].ids)
+        rounded = -(-longest // 256) * 256
+        width = max(longest, min(rounded, self.positions - max_new_tokens))
         settings.max_new_tokens = min(max_new_tokens, self.positions - width)
-        if settings.max_new_tokens < min(max_new_tokens, self.positions - len(rows[0].ids)):
-            width = len(rows[0].ids)
-            settings.max_new_tokens = min(max_new_tokens, self.positions - width)
         filled = [row.ids for row in rows] + [rows[-1].ids] * (batch - len(rows))
         ids, mask = self._left_padded(filled, width)
         settings.cache_implementation = "static"

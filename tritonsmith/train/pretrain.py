@@ -3,7 +3,7 @@
     python -m tritonsmith.train.pretrain --out runs/nano --generate 20000 --minutes 4
 
 reproduces the shipped weights on one GPU in about ten minutes; `--device cpu --minutes 0.2 --generate 64` is a
-smoke test. Trains on completions only, from graphs of depth 1 to 3 of the train split. Verified pairs are kept
+smoke test. Trains on completions only, from graphs of depth 1 to `--depth` of the train split. Verified pairs are kept
 in `pairs.jsonl` as they come, and `--pairs` takes them back. Each graph's kernel is verified once, on one writing
 of its task; training sees the task in `--styles` writings.
 """
@@ -66,11 +66,11 @@ class Recipe:
 # -- data --------------------------------------------------------------------------------------------------
 
 
-def collect(n: int, path: Path, seed: int, minutes: float, workers: int) -> list[build.Row]:
-    """Verified pairs of up to n distinct train graphs of depth 1 to 3, appended to `path` as they are found."""
+def collect(n: int, path: Path, depth: int, seed: int, minutes: float, workers: int) -> list[build.Row]:
+    """Verified pairs of up to n distinct train graphs of depth 1 to `depth`, appended to `path` as they are found."""
     deadline = time.monotonic() + 60 * minutes
     rows = build.read_pairs(path)
-    batches = _batches_of_tasks({row.graph for row in rows}, seed)
+    batches = _batches_of_tasks({row.graph for row in rows}, depth, seed)
     with _judges(workers) as pool:
         waiting: set[Future[list[build.Row]]] = set()
         while len(rows) < n and time.monotonic() < deadline:
@@ -86,10 +86,10 @@ def collect(n: int, path: Path, seed: int, minutes: float, workers: int) -> list
     return rows
 
 
-def _batches_of_tasks(known: set[str], seed: int) -> Iterator[list[Task]]:
+def _batches_of_tasks(known: set[str], depth: int, seed: int) -> Iterator[list[Task]]:
     """Batches of tasks whose graphs are neither known nor repeated, without end."""
     for one in count(1000 * seed):
-        tasks = [task for task in synthetic.generate(256, one) if task.graph not in known]
+        tasks = [task for task in synthetic.generate(256, one, (1, depth)) if task.graph not in known]
         known |= {str(task.graph) for task in tasks}
         yield from (tasks[i : i + BATCH] for i in range(0, len(tasks), BATCH))
 
@@ -208,15 +208,16 @@ def _batches(n: int, recipe: Recipe, device: str) -> Iterator[Tensor]:
 # -- check -------------------------------------------------------------------------------------------------
 
 
-def check(path: Path, size: int, samples: int, workers: int, seed: int) -> list[dict[str, object]]:
-    """Share correct on held-out graphs by depth, of the model as saved; deeper ones than 3 are also sampled.
+def check(path: Path, trained: int, size: int, samples: int, workers: int, seed: int) -> list[dict[str, object]]:
+    """Share correct on held-out graphs by depth, of the model as saved; up to three deeper than it was
+    trained on, which are also sampled.
 
     Writes each depth's row to `check.jsonl` beside the model as soon as it is known.
     """
     sampler = Sampler(*models.load(ModelConfig(id=str(path))), "bare")
     rows: list[dict[str, object]] = []
     with _judges(workers) as judges:
-        for depth in range(1, 7):
+        for depth in range(1, trained + 4):
             tasks = _heldout(depth, size, seed)
             row: dict[str, object] = {"depth": depth, "tasks": len(tasks)}
             greedy = _judge(sampler, judges, tasks, 1, 0.0)
@@ -225,7 +226,7 @@ def check(path: Path, size: int, samples: int, workers: int, seed: int) -> list[
                 row[family] = _share(
                     [hit for task, hit in zip(tasks, greedy, strict=True) if family in str(task.graph)]
                 )
-            if depth > 3:
+            if depth > trained:
                 hits = _judge(sampler, judges, tasks, samples, 0.8)
                 row["sampled"] = _share(hits)
                 row[f"any of {samples}"] = sum(map(any, hits)) / len(hits)
@@ -280,6 +281,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for pairs, model and check.")],
     generate: Annotated[int, typer.Option(help="Verified pairs to have in all.")] = 20_000,
     pairs: Annotated[list[Path] | None, typer.Option(help="Files of verified pairs to start from.")] = None,
+    depth: Annotated[int, typer.Option(help="Deepest graphs to train on.")] = 5,
     verify_minutes: Annotated[float, typer.Option(help="Time for generating and verifying.")] = 5.0,
     minutes: Annotated[float, typer.Option(help="Time for training.")] = 4.0,
     styles: Annotated[int, typer.Option(help="Writings of each task.")] = 16,
@@ -298,7 +300,7 @@ def main(
     workers = workers or os.cpu_count() or 1
     rows = [row for path in pairs or [] for row in build.read_pairs(path)]
     if len(rows) < generate:
-        rows += collect(generate - len(rows), out / "pairs.jsonl", seed, verify_minutes, workers)
+        rows += collect(generate - len(rows), out / "pairs.jsonl", depth, seed, verify_minutes, workers)
     texts = spell_out(rows, styles, workers)
     log.info("%d pairs in %d writings", len(rows), len(texts))
     sample = random.Random(seed).sample(texts, min(len(texts), 20_000))
@@ -314,7 +316,7 @@ def main(
     models.save(model, tokenizer, path)
     log.info("saved %s", path)
     if check_tasks:
-        show(check(path, check_tasks, check_samples, workers, seed))
+        show(check(path, depth, check_tasks, check_samples, workers, seed))
 
 
 if __name__ == "__main__":

@@ -172,7 +172,8 @@ def dry(config: Config) -> Config:
     models.save(transformers.Qwen3ForCausalLM(models.nano_config(tokenizer)), tokenizer, dummy)
     small = config.model_copy(deep=True)
     small.run.dir = folder
-    small.model = small.model.model_copy(update={"id": str(dummy), "load_in_8bit": False, "dtype": "float32"})
+    plain = {"id": str(dummy), "load_in_8bit": False, "dtype": "float32", "prompt_style": "auto"}
+    small.model = small.model.model_copy(update=plain)
     small.sft.epochs, small.sft.batch, small.sft.save_steps = 1.0, 2, 1
     own = small.best_of_n
     own.n, own.keep, own.rounds, own.tasks_per_round, own.epochs = 2, 1, min(own.rounds, 2), 2, 1.0

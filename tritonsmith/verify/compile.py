@@ -17,6 +17,7 @@ from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
 from tritonsmith.verify.observe import Launch, Launches
+from tritonsmith.verify.wire import WireError
 
 _PTXAS_SECONDS = 30
 
@@ -120,7 +121,9 @@ def lower_all(launches: Launches) -> list[dict[str, object]]:
 def _lower(captured: Captured) -> dict[str, object]:
     from triton._C.libtriton import ir
     from triton.compiler.compiler import ASTSource, make_backend
+    from triton.compiler.errors import CompilationError
     from triton.runtime import driver
+    from triton.runtime.jit import get_jit_fn_file_line
 
     target = driver.active.get_current_target()
     backend = make_backend(target)
@@ -132,9 +135,15 @@ def _lower(captured: Captured) -> dict[str, object]:
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    module = source.make_ir(
-        target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-    )
+    try:
+        module = source.make_ir(
+            target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+        )
+    except CompilationError as error:
+        # Triton counts lines from the kernel's `def`.
+        if (node := getattr(error, "node", None)) is not None:
+            error.candidate_line = get_jit_fn_file_line(captured.function)[1] + node.lineno - 1  # type: ignore
+        raise
     text = "ptx" if target.backend == "cuda" else "amdgcn"
     for name, stage in stages.items():
         module = stage(module, metadata)  # type: ignore[operator]
@@ -152,18 +161,24 @@ _assembled: dict[tuple[str, str], tuple[int | None, int | None, str]] = {}
 
 
 def assemble(rows: list[dict[str, object]], target: str) -> tuple[list[KernelStats], list[Finding]]:
-    """Assemble what the runner lowered; for the judge. Findings say what the assembler refused."""
+    """Assemble what the runner lowered; for the judge. Findings say what the assembler refused.
+
+    Raises WireError for a row that no runner of ours writes.
+    """
     stats, findings = [], []
     limit = _shared_limit(target)
     for row in rows:
-        name, shared, text = str(row["name"]), int(str(row["shared"])), str(row["assembly"])
+        try:
+            name, shared, text = str(row["name"]), int(str(row["shared"])), str(row["assembly"])
+            launches = int(str(row["launches"]))
+        except (KeyError, ValueError) as error:
+            raise WireError("the runner's answer has no known form") from error
         registers, spills, error = _tool(text, target)
         if error:
             findings.append(Finding(rule="assemble", message=f"kernel {name}: {error}"))
         if shared > limit:
             message = f"kernel {name} needs {shared} bytes of shared memory a block; {target} has {limit}"
             findings.append(Finding(rule="shared-memory", message=message))
-        launches = int(str(row["launches"]))
         stats.append(KernelStats(name=name, registers=registers, spills=spills, shared=shared, launches=launches))
     return stats, findings
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -151,6 +152,8 @@ class _Trial:
             kernels, findings = compiler.assemble(_rows(lowered, "kernels"), self._settings.target)
         except RunnerFailed as failure:
             return Outcome(False, failure.finding.message, [failure.finding])
+        except wire.WireError as error:
+            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))])
         except TaskError as error:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         finally:
@@ -177,7 +180,10 @@ class _Trial:
     def timing(self) -> Outcome:
         if self._judge._device == "cuda":
             return self._measure()
-        prepared = self._judge.prepared(self._task)
+        try:
+            prepared = self._judge.prepared(self._task)
+        except TaskError as error:
+            return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         small, real = roofline.footprint(prepared.full.task), roofline.footprint(self._task)
         if small is None or not self._seen:
             return Outcome(True, "no prediction: the reference does not run on tensors without data")
@@ -228,8 +234,7 @@ class _Trial:
         seen, output = self._ask(mode, {"do": "forward"}, inputs, room)
         if variant.label == "as given":
             self._seen = seen
-        memory = [Finding.model_validate(row) for row in _rows(seen, "memory")]
-        if memory:
+        if memory := _memory(seen):
             return Outcome(False, memory[0].message, memory)
         findings = policy.check_run(seen, self._settings.policy)
         if findings:
@@ -376,6 +381,13 @@ def _finding(error: object) -> Finding:
     rule = "memory" if memory else "exception"
     text = f"{kind}: {row.get('message', '')}".strip()[:2000]
     return Finding(rule=rule, message=text, line=line if isinstance(line, int) else None)
+
+
+def _memory(seen: dict[str, object]) -> list[Finding]:
+    try:
+        return [Finding.model_validate(row) for row in _rows(seen, "memory")]
+    except ValidationError:
+        return [Finding(rule="protocol", message="the runner's answer has no known form")]
 
 
 def _rows(reply: dict[str, object], key: str) -> list[dict[str, object]]:

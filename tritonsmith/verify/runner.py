@@ -162,9 +162,11 @@ def _load_state(model: nn.Module, state: wire.Tree) -> int:
 
 
 def _describe(error: BaseException) -> dict[str, object]:
-    line = None
+    line = getattr(error, "candidate_line", None)
     root: BaseException | None = error
-    while root is not None:
+    seen: list[BaseException] = []  # a candidate may chain an exception to itself
+    while root is not None and root not in seen:
+        seen.append(root)
         for frame, number in traceback.walk_tb(root.__traceback__):
             if frame.f_code.co_filename == CANDIDATE:
                 line = number

@@ -63,8 +63,8 @@ def unpack(node: object, tensors: Mapping[str, torch.Tensor]) -> Tree:
     try:
         if kind == "tensor":
             return _restride(tensors[body], node["stride"])
-        if kind == "dtype":
-            return getattr(torch, body)
+        if kind == "dtype" and isinstance(dtype := getattr(torch, body), torch.dtype):
+            return dtype
         if kind == "list":
             return [unpack(item, tensors) for item in body]
         if kind == "tuple":
@@ -79,15 +79,21 @@ def unpack(node: object, tensors: Mapping[str, torch.Tensor]) -> Tree:
 
 
 def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:
+    """Lay the values out with the strides they had; a layout that no memory can hold stays dense."""
     if list(dense.stride()) == stride or dense.numel() == 0:
         return dense
     reach = 1 + sum((size - 1) * step for size, step in zip(dense.shape, stride, strict=True))
     if reach > 4 * dense.numel() or min(stride) < 0:
         return dense
-    laid = torch.empty(reach, dtype=dense.dtype).as_strided(dense.shape, stride)
-    if 0 in stride:
-        return dense[tuple(slice(0, 1) if step == 0 else slice(None) for step in stride)].expand(dense.shape)
-    return laid.copy_(dense)
+    # Elements that share memory, as an expanded tensor's do, hold the same value: write once, read by strides.
+    once = tuple(slice(0, 1) if step == 0 else slice(None) for step in stride)
+    try:
+        memory = torch.empty(reach, dtype=dense.dtype)
+        laid = memory.as_strided(dense[once].shape, stride)
+        laid.copy_(dense[once])
+        return memory.as_strided(dense.shape, stride)
+    except RuntimeError:
+        return dense
 
 
 def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None) -> None:
@@ -124,7 +130,20 @@ def receive(
         raise WireError("a frame that does not parse") from error
     if not isinstance(header, dict):
         raise WireError("a header that is no object")
+    if b"\\ud" in text:
+        header = {str(_whole_letters(key)): _whole_letters(value) for key, value in header.items()}
     return header, unpack(header.pop("tree", {"value": None}), tensors)
+
+
+def _whole_letters(node: object) -> object:
+    """The same JSON without lone surrogates, which no UTF-8 file can hold."""
+    if isinstance(node, str):
+        return node.encode(errors="replace").decode()
+    if isinstance(node, list):
+        return [_whole_letters(item) for item in node]
+    if isinstance(node, dict):
+        return {str(_whole_letters(key)): _whole_letters(item) for key, item in node.items()}
+    return node
 
 
 def _read(channel: socket.socket, size: int, deadline: float) -> bytes:
