@@ -279,7 +279,8 @@ def test_accepts_tuned_kernel(verifier: Verifier, decorator: str) -> None:
         "x = x.to(device='cuda:0', dtype=torch.float32)",
         "x = x.to(torch.device('cuda'))",
         "assert x.is_cuda, 'on the GPU only'",
-        "assert x.device.type == x.device.type",
+        "assert x.device.type == 'cuda' and x.device == torch.empty_like(x).device",
+        "x = torch.empty_like(x, device=x.device).copy_(x).to(x.device)",
         "torch.cuda.synchronize()",
         "out = torch.zeros(3, device='cuda')",
         "out = torch.arange(3, device=torch.device('cuda', 0))",
@@ -299,7 +300,7 @@ def test_device_guard_around_a_launch_runs_on_the_cpu(verifier: Verifier) -> Non
 
 
 def test_device_function_and_module_constant(verifier: Verifier) -> None:
-    helper = "FACTOR: tl.constexpr = 2.0\nSIZE = 256\n\n@triton.jit\ndef twice(x):\n    return FACTOR * x\n\n\n"
+    helper = "FACTOR = tl.constexpr(2.0)\nSIZE = 256\n\n@triton.jit\ndef twice(x):\n    return FACTOR * x\n\n\n"
     source = double(kernel=helper + KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "twice(tl.load(x_ptr + offsets, mask=mask))"))  # fmt: skip
     verdict = judge(verifier, DOUBLE, source)
     assert verdict.correct, (verdict.findings, verdict.mismatch)
@@ -355,6 +356,12 @@ def test_compile_error_names_the_line(verifier: Verifier) -> None:
     verdict = judge(verifier, DOUBLE, source)
     assert verdict.stages[-1].name == "compile"
     assert verdict.findings[0].line == source.splitlines().index("    wrong = tl.arange(0, 3)") + 1
+
+
+def test_compile_error_in_a_device_function_gives_the_reason(verifier: Verifier) -> None:
+    helper = "@triton.jit\ndef broken(x):\n    return x + tl.arange(0, 3)\n\n\n"
+    verdict = judge(verifier, DOUBLE, double(kernel=helper + KERNEL.replace("2.0 *", "broken(2.0) *")))
+    assert "power of 2" in verdict.stages[-1].detail
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "a\\nb\\n", "", "\\x00", "x" * 50_000], ids=["surrogate", "lines", "empty", "nul", "long"])  # fmt: skip

@@ -56,11 +56,11 @@ def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, 
     tasks = {task.id: task for task in load_spec(spec)}
     rows = _rows(candidates, tasks)
     known = {str(row["key"]): bool(row["correct"]) for row in jsonl.read(out) if "key" in row and "correct" in row}
-    todo = [row for row in rows if row.key() not in known]
+    todo = list({row.key(): row for row in rows if row.key() not in known}.values())
+    already = sum(row.key() in known for row in rows)
     jobs = [(tasks[row.task], row.candidate()) for row in todo]
     console = Console(stderr=True)
     columns = TextColumn("verify"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    correct = sum(known.get(row.key(), False) for row in rows)
     with (
         Progress(*columns, console=console, disable=not console.is_terminal) as progress,
         Verifier(settings, extensions=extensions, score=reward.score) as verifier,
@@ -68,13 +68,12 @@ def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, 
         bar = progress.add_task("verify", total=len(jobs))
 
         def keep(index: int, verdict: Verdict) -> None:
-            nonlocal correct
-            correct += verdict.correct
+            known[todo[index].key()] = verdict.correct
             jsonl.append(out, json.dumps({"key": todo[index].key(), **verdict.model_dump(mode="json")}))
             progress.advance(bar)
 
         verifier.verify_many(jobs, keep)
-    return Counts(len(rows), len(rows) - len(todo), len(todo), correct)
+    return Counts(len(rows), already, len(todo), sum(known[row.key()] for row in rows))
 
 
 def _rows(path: Path, tasks: dict[str, Task]) -> list[Row]:

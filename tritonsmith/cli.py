@@ -71,6 +71,8 @@ def verify(
         Verifier(settings, extensions=extensions, score=reward.score) as verifier,
     ):
         verdict = verifier.verify(loaded, Candidate(task=loaded.id, source=source), began=_BEGAN)
+    if (broken := next((finding for finding in verdict.findings if finding.rule == "task"), None)) is not None:
+        raise UserError(broken.message)  # the candidate is not to blame
     if json_only:
         typer.echo(verdict.model_dump_json())
     else:

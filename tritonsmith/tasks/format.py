@@ -45,13 +45,18 @@ def read_task(path: Path, id: str | None = None, level: int | None = None) -> Ta
 
 
 def load_task(path: Path, id: str | None = None, level: int | None = None) -> Task:
-    """The task in a file, checked: it defines the three names and its forward runs on small inputs."""
+    """The task in a file, checked: it runs and defines the three names; its forward is tried by `scaling`."""
     task = read_task(path, id, level)
     module = TaskModule.of(task)
     missing = [name for name in NAMES if name not in module.names]
     if missing:
         raise TaskError(f"{path}: a task defines Model, get_inputs and get_init_inputs; missing: {', '.join(missing)}")
     return task
+
+
+def one_line(error: BaseException) -> str:
+    """An exception's kind and the first line of what it says."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class TaskModule:
         try:
             exec(compile(task.source, file, "exec"), names)
         except Exception as error:  # a task is the user's code: whatever it raises is told to the user
-            raise TaskError(f"task {task.id} does not load: {type(error).__name__}: {error}") from error
+            raise TaskError(f"task {task.id} does not load: {one_line(error)}") from error
         return cls(task, names)
 
     def inputs(self, seed: int, device: str = "cpu") -> list[object]:
@@ -126,6 +131,8 @@ def load_spec(spec: str) -> list[Task]:
             return synthetic.from_spec(rest)
         except ValueError as error:
             raise TaskError(f"{spec}: {error}") from error
+    if not spec:
+        raise TaskError("an empty SPEC; write suite, synthetic:N, kernelbench:DIR, a folder or a file")
     path = Path(spec)
     if path.is_dir():
         return _folder(path, "", spec)
@@ -133,7 +140,7 @@ def load_spec(spec: str) -> list[Task]:
 
 
 def _folder(root: Path, level: str, spec: str) -> list[Task]:
-    if level and not (root / level).is_dir():
+    if level and not (level.isalnum() and (root / level).is_dir()):
         raise TaskError(f"{spec}: there is no {level}; write level1, level2, ...")
     found = sorted((root / level).rglob("*.py"), key=lambda path: path.relative_to(root).as_posix())
     tasks = [

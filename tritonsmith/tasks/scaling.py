@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from tritonsmith.tasks.format import TaskError, TaskModule, forward
+from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
 
 FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
@@ -79,38 +79,46 @@ def tiny(task: Task) -> Scaled:
 
 def full(task: Task) -> Scaled:
     """The task itself if the interpreter can bear it, else the largest version that it can."""
-    if (shapes := _runs(task, bounded=True)) is not None:
-        return Scaled(task, None, shapes)
-    return _first(task, FULL_CAPS, bounded=True)
+    try:
+        return Scaled(task, None, _shapes(task, bounded=True))
+    except _Unfit:
+        return _first(task, FULL_CAPS, bounded=True)
+
+
+class _Unfit(Exception):
+    """A size at which a task cannot be tried; says why."""
 
 
 def _first(task: Task, caps: Sequence[int], bounded: bool) -> Scaled:
+    reason = ""
     for cap in caps:
         try:
             small = task.model_copy(update={"source": rescale(task.source, lambda value, cap=cap: shrink(value, cap))})
         except SyntaxError as error:
             raise TaskError(f"task {task.id} does not parse: {error}") from error
-        if (shapes := _runs(small, bounded)) is not None:
-            return Scaled(small, cap, shapes)
-    raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size")
+        try:
+            return Scaled(small, cap, _shapes(small, bounded))
+        except _Unfit as unfit:
+            reason = str(unfit)
+    raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size: {reason}")
 
 
-def _runs(task: Task, bounded: bool) -> str | None:
-    """The inputs' shapes if the reference runs and is small enough, else None."""
+def _shapes(task: Task, bounded: bool) -> str:
+    """The inputs' shapes; raises _Unfit where the reference does not run or is too large for the interpreter."""
     if bounded and _too_large(task):
-        return None
+        raise _Unfit("its inputs are too large for the interpreter")
     try:
         module = TaskModule.of(task)
         inputs, model = module.inputs(0), module.model(0)
         with FlopCounterMode(display=False) as counter:
             output = forward(model, inputs)
-    except Exception:  # a size the reference cannot take fails in the user's code, in any way it likes
-        return None
+    except Exception as error:  # a size the reference cannot take fails in the user's code, in any way it likes
+        raise _Unfit(one_line(error)) from error
     elements = sum(t.numel() for t in [*_tensors(inputs), *model.parameters(), *_tensors(output)])
     if bounded and (elements > MAX_ELEMENTS or counter.get_total_flops() > MAX_FLOPS):
-        return None
+        raise _Unfit("it is too large for the interpreter")
     if any(t.numel() == 0 for t in _tensors(output)):
-        return None
+        raise _Unfit("its output is empty")
     return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in _tensors(inputs)) or "no tensors"
 
 

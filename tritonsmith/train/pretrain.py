@@ -89,7 +89,9 @@ def collect(n: int, path: Path, depth: int, seed: int, minutes: float, workers: 
 def _batches_of_tasks(known: set[str], depth: int, seed: int) -> Iterator[list[Task]]:
     """Batches of tasks whose graphs are neither known nor repeated, without end."""
     for one in count(1000 * seed):
-        tasks = [task for task in synthetic.generate(256, one, (1, depth)) if task.graph not in known]
+        # Every other batch is shallow: the deepest graphs are seldom seen, so that depth stays a matter of degree.
+        deepest = depth if one % 2 else min(depth, 3)
+        tasks = [task for task in synthetic.generate(256, one, (1, deepest)) if task.graph not in known]
         known |= {str(task.graph) for task in tasks}
         yield from (tasks[i : i + BATCH] for i in range(0, len(tasks), BATCH))
 

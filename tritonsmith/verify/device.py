@@ -1,6 +1,6 @@
 """Lets a candidate written for a GPU run where there is none: `cuda` means `cpu` inside `on_device("cpu")`.
 
-Covers device arguments, `.cuda()`, `.is_cuda` and the device guards that people write around launches.
+Covers device arguments, `.cuda()`, `.is_cuda`, `.device` and the device guards that people write around launches.
 Does not pretend a GPU beyond that: `torch.cuda.get_device_properties` and streams fail as they would.
 """
 
@@ -39,8 +39,10 @@ class _CudaMeansCpu(TorchFunctionMode):
     ) -> object:
         if func is torch.Tensor.cuda:
             return args[0]
-        if func is torch.Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
+        if func == torch.Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
             return True
+        if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
+            return torch.device("cuda", 0)
         named = {key: _host(value) for key, value in (kwargs or {}).items()}
         if func is torch.Tensor.to:
             return func(*(_host(arg) for arg in args), **named)

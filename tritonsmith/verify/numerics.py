@@ -76,7 +76,7 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
 def _values(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str) -> Mismatch | None:
     if native.numel() == 0:
         return None
-    exact, native, got = exact.cpu(), native.cpu(), got.cpu()
+    exact, native, got = (_real(tensor.cpu()) for tensor in (exact, native, got))
     if not native.dtype.is_floating_point:
         # A tie may be broken in float64 otherwise than in float32; either is right.
         wrong = (got != native) & (got.to(exact.dtype) != exact)
@@ -101,6 +101,11 @@ def _values(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: 
         message = f"error {ratio:.0f} times that of {_name(native.dtype)} arithmetic: computed in lower precision?"
         return _report(error >= error.max(), true, given, path, variant, message)
     return None
+
+
+def _real(tensor: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs, so that an index ends in 0 for the real part and in 1 for the imaginary one."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def _report(

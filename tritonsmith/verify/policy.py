@@ -6,7 +6,7 @@ and its stores must reach the output. Neither net computes values: that is `nume
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from tritonsmith.types import Finding
@@ -255,7 +255,7 @@ def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
     """What one `forward` did against the policy; `seen` is a runner's answer."""
     findings = []
     launches = seen.get("launches")
-    if not (isinstance(launches, Sequence) and launches):
+    if not (isinstance(launches, list) and launches):
         findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
     elif not seen.get("touched"):
         findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))

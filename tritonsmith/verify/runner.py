@@ -162,14 +162,24 @@ def _load_state(model: nn.Module, state: wire.Tree) -> int:
 
 
 def _describe(error: BaseException) -> dict[str, object]:
-    line = getattr(error, "candidate_line", None)
+    chain: list[BaseException] = []
     root: BaseException | None = error
-    seen: list[BaseException] = []  # a candidate may chain an exception to itself
-    while root is not None and root not in seen:
-        seen.append(root)
-        for frame, number in traceback.walk_tb(root.__traceback__):
+    while root is not None and root not in chain:  # a candidate may chain an exception to itself
+        chain.append(root)
+        root = root.__cause__ or root.__context__
+    line = getattr(error, "candidate_line", None)
+    for link in chain:
+        for frame, number in traceback.walk_tb(link.__traceback__):
             if frame.f_code.co_filename == CANDIDATE:
                 line = number
-        root = root.__cause__ or root.__context__
-    message = str(error) or type(error).__name__
-    return {"kind": type(error).__name__, "message": message[:2000], "line": line}
+    return {"kind": type(error).__name__, "message": _message(error, chain)[:2000], "line": line}
+
+
+def _message(error: BaseException, chain: list[BaseException]) -> str:
+    """The error's text; a compiler's error begins with its reason, which Triton puts last, or into the cause."""
+    text = str(error)
+    if not hasattr(error, "candidate_line"):
+        return text or type(error).__name__
+    causes = [link for link in chain if link is error or link is error.__cause__ or hasattr(link, "error_message")]
+    reason = getattr(causes[-1], "error_message", None) or str(causes[-1]) or type(causes[-1]).__name__
+    return f"{reason}\n{text.removesuffix(reason).rstrip()}"

@@ -155,10 +155,12 @@ _DENIED = {
     "unshare": 272, "setns": 308, "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161,
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "keyctl": 250, "add_key": 248,
     "request_key": 249, "open_by_handle_at": 304, "memfd_secret": 447, "sched_setaffinity": 203,
-    "setpriority": 141, "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240, "inotify_init1": 294,
+    "setpriority": 141, "setpgid": 109, "setsid": 112, "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240, "inotify_init1": 294,
 }  # fmt: skip
+_LOCAL_SOCKETS = {"connect", "bind", "listen", "accept", "accept4"}
+_SOCKET, _AF_UNIX = 41, 1
 _PROCESSES = {"fork": 57, "vfork": 58, "execve": 59, "execveat": 322}
-_PRLIMIT = 302
+_PRLIMIT, _PRCTL = 302, 157
 
 
 def restrict_syscalls(processes: bool) -> None:
@@ -181,12 +183,19 @@ def _program(processes: bool) -> list[bytes]:
     number, arch = 0, 4
     rules = [_op(_LOAD, arch), _op(_JUMP_EQ, _ARCH_X86_64, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, number)]
     rules += [_op(_JUMP_GE, 0x40000000, 0, 1), _op(_RETURN, _KILL)]  # the x32 table is a way around the numbers
-    denied = _DENIED | ({} if processes else _PROCESSES)
+    denied = _DENIED | _PROCESSES
+    if processes:
+        # The CUDA driver opens a socket of the local kind when it starts; the network stays shut.
+        denied = {name: n for name, n in _DENIED.items() if name not in _LOCAL_SOCKETS and name != "socket"}
+        rules += _only_if(_SOCKET, argument=0, equals=_AF_UNIX)
     for syscall in denied.values():
         rules += [_op(_JUMP_EQ, syscall, 0, 1), _op(_RETURN, _ERRNO_EPERM)]
     for syscall in _SIGNALS.values():
         rules += _only_if(syscall, argument=0, equals=os.getpid())
     rules += _only_if(_PRLIMIT, argument=2, equals=0)
+    # Without the death signal a runner could outlive its zygote.
+    rules += [_op(_JUMP_EQ, _PRCTL, 0, 4), _op(_LOAD, _low(0)), _op(_JUMP_EQ, _PR_SET_PDEATHSIG, 0, 1)]
+    rules += [_op(_RETURN, _ERRNO_EPERM), _op(_RETURN, _ALLOW)]
     if not processes:
         # clone3 hides its flags behind a pointer; ENOSYS sends libc back to clone, whose flags can be seen.
         rules += [_op(_JUMP_EQ, _CLONE3, 0, 1), _op(_RETURN, _ERRNO_ENOSYS)]

@@ -21,6 +21,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 
+from tritonsmith.verify import bfloat16
 from tritonsmith.verify.observe import Launch, Launches, address, tensors
 
 _NOBODY, _SEVERAL = -1, -2
@@ -169,6 +170,7 @@ def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
     builder = interpreter.InterpreterBuilder
     current: list[Shadow] = []
+    bfloat16.install()
     patched = _patch_once()
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
@@ -273,12 +275,9 @@ def _width(dtype: tl.dtype) -> int:
 
 def _operand(handle: interpreter.TensorHandle, precision: object) -> interpreter.TensorHandle:
     """A dot operand as the tensor cores see it."""
-    kind = handle.dtype.scalar
-    if kind == tl.bfloat16:  # the interpreter keeps bfloat16 as raw 16-bit integers
-        return interpreter.TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
-    if kind == tl.float32 and getattr(precision, "name", "") == "TF32":
+    if handle.dtype.scalar == tl.float32 and getattr(precision, "name", "") == "TF32":
         bits = np.ascontiguousarray(handle.data).view(np.uint32)
         rounded = (bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)
         finite = np.isfinite(handle.data)
         return interpreter.TensorHandle(np.where(finite, rounded.view(np.float32), handle.data), tl.float32)
-    return handle
+    return bfloat16.widen(handle)

@@ -1,0 +1,129 @@
+"""The command line's contract: exit codes, what stands on stdout, and how fast it answers."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from judging import DOUBLE, FORWARD, double
+
+from tritonsmith import cli
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "task.py").write_text(DOUBLE.source)
+    (tmp_path / "right.py").write_text(double())
+    (tmp_path / "wrong.py").write_text(double(FORWARD.replace("return out", "return x")))
+    return tmp_path
+
+
+def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run the entry point in this process; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["tritonsmith", *arguments])
+    monkeypatch.setattr(cli, "_BEGAN", time.monotonic())
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return int(ended.value.code or 0)
+
+
+def test_json_prints_the_verdict_and_only_it(folder: Path) -> None:
+    command = [sys.executable, "-m", "tritonsmith.cli", "verify", "task.py", "right.py", "--device", "cpu", "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stderr == ""
+    verdict = json.loads(done.stdout)
+    assert verdict["correct"] and verdict["reward"] >= 0.7 and verdict["task"] == "task"
+
+
+def test_wrong_kernel_is_1_with_its_reason(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    code = _main(monkeypatch, "verify", str(folder / "task.py"), str(folder / "wrong.py"), "--device", "cpu")
+    out = capsys.readouterr().out
+    assert code == 1 and "REJECTED" in out and "decoy" in out
+
+
+def test_help_answers_at_once() -> None:
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "tritonsmith.cli", "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and "verify-batch" in done.stdout
+    assert time.monotonic() - start < 1.5
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, tritonsmith.cli; print([m for m in ('torch', 'triton', 'transformers', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["--device", "tpu"], "device"),
+        (["--target", "h100"], "h100"),
+        (["--policy", "loose"], "policy"),
+        (["--set", "verify.timeout=-1"], "timeout"),
+        (["--set", "nonsense"], "nonsense"),
+        (["--set", "verify.colour=red"], "colour"),
+    ],
+)
+def test_wrong_option_is_one_line_and_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], word: str
+) -> None:
+    code = _main(monkeypatch, "verify", str(folder / "task.py"), str(folder / "right.py"), *options)
+    said = capsys.readouterr()
+    assert code == 2 and said.out == "" and len(said.err.splitlines()) == 1 and word in said.err
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [("def broken(:", "does not load"), ("x = 1", "missing"), (None, "does not exist"), (DOUBLE.source.replace("2.0 * x", "x.nothing"), "nothing")],
+)  # fmt: skip
+def test_broken_task_is_one_line_and_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str | None, word: str
+) -> None:
+    """It is not the candidate that is to blame."""
+    path = folder / "broken.py"
+    if source is not None:
+        path.write_text(source)
+    code = _main(monkeypatch, "verify", str(path), str(folder / "right.py"), "--device", "cpu")
+    said = capsys.readouterr()
+    assert code == 2 and said.out == "" and len(said.err.splitlines()) == 1 and word in said.err
+
+
+@pytest.mark.parametrize("arguments", [["nosuch"], ["verify"], ["verify", "a"], ["verify", "--nosuch"], ["verify-batch", "x"], ["tasks", "list", "nowhere"], ["run", "none.toml"], ["report", "nowhere"]])  # fmt: skip
+def test_bad_usage_is_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert _main(monkeypatch, *arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err
+
+
+def test_tasks_list_names_every_task(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _main(monkeypatch, "tasks", "list", "suite:level2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 30 and "level2/gemm_bias_relu\tlevel 2" in lines
+
+
+def test_tasks_show_prints_source_and_sizes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _main(monkeypatch, "tasks", "show", "suite:level1/relu") == 0
+    out = capsys.readouterr().out
+    assert "class Model" in out and "tiny: 4x4" in out
+
+
+def test_tasks_show_of_an_unknown_task_is_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _main(monkeypatch, "tasks", "show", "suite:level1/nosuch") == 2
+
+
+def test_verify_batch_counts(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"task": "task", "sample": n, "source": (folder / name).read_text()} for n, name in enumerate(["right.py", "wrong.py"])]  # fmt: skip
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    arguments = ["--tasks", str(folder / "task.py"), "--out", str(folder / "out.jsonl"), "--device", "cpu"]
+    assert _main(monkeypatch, "verify-batch", str(folder / "in.jsonl"), *arguments) == 0
+    assert "2 judged, 0 known, 1 correct of 2" in capsys.readouterr().out
+    assert len((folder / "out.jsonl").read_text().splitlines()) == 2

@@ -1,0 +1,119 @@
+"""Task files and SPECs: what loads, and the one line that says why something does not."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from judging import DOUBLE
+
+from tritonsmith.tasks.format import TaskError, TaskModule, forward, load_spec, load_task
+from tritonsmith.types import Task
+
+
+def _error(call: object, *arguments: object) -> str:
+    with pytest.raises(TaskError) as caught:
+        call(*arguments)  # type: ignore[operator]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def _file(folder: Path, source: str = DOUBLE.source, name: str = "task.py") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    return path
+
+
+def test_a_file_gives_its_task(tmp_path: Path) -> None:
+    task = load_task(_file(tmp_path))
+    assert (task.id, task.level, task.source) == ("task", 1, DOUBLE.source)
+
+
+def test_the_folder_names_the_level(tmp_path: Path) -> None:
+    task = load_task(_file(tmp_path, name="level3/net.py"))
+    assert (task.id, task.level) == ("level3/net", 3)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    assert "cannot read" in _error(load_task, tmp_path / "none.py")
+
+
+def test_a_binary_file_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "junk.py"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert "not a text file" in _error(load_task, path)
+
+
+@pytest.mark.parametrize("name", ["Model", "get_inputs", "get_init_inputs"])
+def test_a_missing_name_is_named(tmp_path: Path, name: str) -> None:
+    path = _file(tmp_path, DOUBLE.source.replace(f" {name}(", " other("))
+    assert name in _error(load_task, path).split("missing: ")[1]
+
+
+@pytest.mark.parametrize("source", ["def broken(:", "import nosuchmodule", "raise ValueError('two\\nlines')", "1/0"])
+def test_a_source_that_does_not_run_is_one_line(tmp_path: Path, source: str) -> None:
+    assert "does not load" in _error(load_task, _file(tmp_path, source))
+
+
+def test_inputs_follow_the_seed_and_leave_the_generator() -> None:
+    module = TaskModule.of(DOUBLE)
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    first, again, other = (module.inputs(seed)[0] for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)  # type: ignore[arg-type]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_forward_leaves_inputs_and_state_alone() -> None:
+    source = DOUBLE.source.replace("return 2.0 * x", "self.seen = True\n        return x.mul_(2.0)")
+    module = TaskModule.of(Task(id="t", level=1, source=source))
+    model, inputs = module.model(0), module.inputs(0)
+    before = inputs[0].clone()  # type: ignore[attr-defined]
+    forward(model, inputs)
+    assert torch.equal(inputs[0], before) and not hasattr(model, "seen")  # type: ignore[arg-type]
+
+
+def test_random_references_give_one_answer() -> None:
+    source = DOUBLE.source.replace("2.0 * x", "x * torch.rand_like(x)")
+    module = TaskModule.of(Task(id="t", level=1, source=source))
+    inputs = module.inputs(0)
+    assert torch.equal(forward(module.model(0), inputs), forward(module.model(0), inputs))  # type: ignore[arg-type]
+
+
+def test_the_suite_has_two_levels_with_stable_ids() -> None:
+    tasks = load_spec("suite")
+    assert {task.level for task in tasks} == {1, 2}
+    assert len({task.id for task in tasks}) == len(tasks)
+    assert [task.id for task in load_spec("suite:level1")] == [task.id for task in tasks if task.level == 1]
+
+
+def test_a_folder_is_a_spec(tmp_path: Path) -> None:
+    _file(tmp_path, name="b.py")
+    _file(tmp_path, name="deep/a.py")
+    _file(tmp_path, "x = 1", name="helper.py")
+    assert [task.id for task in load_spec(str(tmp_path))] == ["b", "deep/a"]
+
+
+def test_a_file_is_a_spec(tmp_path: Path) -> None:
+    assert [task.id for task in load_spec(str(_file(tmp_path)))] == ["task"]
+
+
+def test_a_kernelbench_checkout_is_a_spec_in_the_order_of_its_numbers(tmp_path: Path) -> None:
+    for name in ("KernelBench/level1/10_ten.py", "KernelBench/level1/9_nine.py", "KernelBench/level2/1_one.py"):
+        _file(tmp_path, name=name)
+    ids = ["level1/9_nine", "level1/10_ten", "level2/1_one"]
+    assert [task.id for task in load_spec(f"kernelbench:{tmp_path}")] == ids
+    assert [task.id for task in load_spec(f"kernelbench:{tmp_path}:level2")] == ids[2:]
+    assert [task.id for task in load_spec(f"kernelbench:{tmp_path / 'KernelBench'}")] == ids
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "nowhere", "suite:level9", "suite:../..", "kernelbench:", "kernelbench:/nowhere", "synthetic:", "synthetic:x", "synthetic:4:colour=red"],
+)  # fmt: skip
+def test_a_spec_that_names_nothing_is_one_line(spec: str) -> None:
+    assert _error(load_spec, spec)
+
+
+def test_an_empty_folder_is_one_line(tmp_path: Path) -> None:
+    assert "no task files" in _error(load_spec, str(tmp_path))

@@ -1,0 +1,166 @@
+"""Right answers pass whatever the order of their sums; wrong ones are found and placed."""
+
+import math
+
+import pytest
+import torch
+
+from tritonsmith.types import Mismatch
+from tritonsmith.verify.numerics import Truth, compare
+
+
+def _truth(exact: torch.Tensor, dtype: torch.dtype = torch.float32) -> Truth:
+    return Truth(exact.double(), exact.to(dtype))
+
+
+def _matmul(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor, Truth]:
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(64, 64, generator=generator).to(dtype) for _ in range(2))
+    return a, b, Truth(a.double() @ b.double(), a @ b)
+
+
+def _rejected(truth: Truth, got: object) -> Mismatch:
+    mismatch = compare(truth, got, "as given")
+    assert mismatch is not None and mismatch.variant == "as given"
+    return mismatch
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_the_reference_passes_for_itself(dtype: torch.dtype) -> None:
+    a, b, truth = _matmul(dtype)
+    assert compare(truth, a @ b, "as given") is None
+
+
+def test_another_order_of_summation_passes() -> None:
+    a, b, truth = _matmul()
+    parts = sum(a[:, k : k + 8] @ b[k : k + 8] for k in reversed(range(0, 64, 8)))
+    assert compare(truth, parts, "as given") is None
+
+
+@pytest.mark.parametrize("low", [torch.float16, torch.bfloat16])
+def test_lower_precision_operands_are_found(low: torch.dtype) -> None:
+    a, b, truth = _matmul()
+    assert _rejected(truth, (a.to(low).float() @ b.to(low).float())).index is not None
+
+
+def test_an_error_below_the_tolerance_but_out_of_proportion_is_found() -> None:
+    exact = torch.linspace(1.0, 2.0, 1000, dtype=torch.float64)
+    mismatch = _rejected(_truth(exact), (exact * (1 + 2e-5)).float())
+    assert "lower precision" in mismatch.message
+
+
+def test_one_wrong_element_is_placed() -> None:
+    exact = torch.ones(4, 6)
+    got = exact.clone()
+    got[2, 5] = 1.5
+    mismatch = _rejected(_truth(exact), got)
+    assert (mismatch.index, mismatch.expected, mismatch.got) == ([2, 5], 1.0, 1.5)
+    assert mismatch.wrong_share == pytest.approx(1 / 24)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_must_stand_where_the_reference_has_it(value: float) -> None:
+    exact = torch.ones(8)
+    exact[3] = value
+    right = exact.clone()
+    assert compare(_truth(exact), right, "as given") is None
+    moved = torch.ones(8)
+    moved[4] = value
+    assert _rejected(_truth(exact), moved).index in ([3], [4])
+    assert _rejected(_truth(torch.ones(8)), right).index == [3]
+
+
+def test_infinities_of_other_signs_differ() -> None:
+    assert _rejected(_truth(torch.full((3,), math.inf)), torch.full((3,), -math.inf))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.bool])
+def test_integers_are_exact(dtype: torch.dtype) -> None:
+    exact = torch.tensor([0, 1, 1]).to(dtype)
+    truth = Truth(exact, exact)
+    assert compare(truth, exact.clone(), "as given") is None
+    assert _rejected(truth, torch.tensor([0, 1, 0]).to(dtype)).index == [2]
+
+
+def test_an_index_of_a_tie_may_follow_either_precision() -> None:
+    truth = Truth(torch.tensor([3, 5]), torch.tensor([3, 6]))
+    assert compare(truth, torch.tensor([3, 5]), "as given") is None
+    assert compare(truth, torch.tensor([3, 6]), "as given") is None
+    assert _rejected(truth, torch.tensor([3, 7])).index == [1]
+
+
+def test_complex_outputs_are_compared_by_value() -> None:
+    exact = torch.randn(16, dtype=torch.complex128)
+    truth = Truth(exact, exact.to(torch.complex64))
+    assert compare(truth, (exact * (1 + 1e-7)).to(torch.complex64), "as given") is None
+    assert _rejected(truth, (exact * 1.01).to(torch.complex64))
+
+
+@pytest.mark.parametrize(
+    ("got", "message"),
+    [
+        (torch.ones(3, 1), "expected shape"),
+        (torch.ones(1), "expected shape"),
+        (torch.ones(3, dtype=torch.float64), "expected dtype"),
+        ((torch.ones(3),), "expected a tensor"),
+        (None, "expected a tensor"),
+        (1.0, "expected a tensor"),
+    ],
+)
+def test_form_must_be_equal(got: object, message: str) -> None:
+    assert _rejected(_truth(torch.ones(3)), got).message.startswith(message)
+
+
+def test_the_path_names_the_output() -> None:
+    native = {"a": [torch.ones(2), torch.ones(2)]}
+    truth = Truth(native, native)
+    assert compare(truth, {"a": [torch.ones(2), torch.ones(2)]}, "v") is None
+    assert _rejected(Truth(native, native), {"a": [torch.ones(2), torch.zeros(2)]}).output == 'output["a"][1]'
+
+
+@pytest.mark.parametrize("got", [{"b": torch.ones(2)}, {}, [torch.ones(2)], None])
+def test_a_dict_needs_its_keys(got: object) -> None:
+    native = {"a": torch.ones(2)}
+    assert _rejected(Truth(native, native), got).message.startswith("expected a dict")
+
+
+@pytest.mark.parametrize("got", [(torch.ones(2),), (torch.ones(2),) * 3, torch.ones(2), None])
+def test_a_tuple_needs_its_length(got: object) -> None:
+    native = (torch.ones(2), torch.ones(2))
+    assert _rejected(Truth(native, native), got).message.startswith("expected 2 outputs")
+
+
+def test_scalars_compare() -> None:
+    assert compare(Truth(2.0, 2.0), 2.0 + 1e-9, "v") is None
+    assert compare(Truth(2, 2), 2, "v") is None
+    assert _rejected(Truth(2.0, 2.0), 2.1)
+    assert _rejected(Truth("a", "a"), "b")
+    assert _rejected(Truth(1.0, 1.0), math.nan)
+
+
+def test_empty_tensors_need_only_their_shape() -> None:
+    assert compare(_truth(torch.empty(0, 3)), torch.empty(0, 3), "v") is None
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-6, 1.0, 1e6, 1e20])
+def test_scale_does_not_matter(scale: float) -> None:
+    exact = torch.randn(100, dtype=torch.float64) * scale
+    assert compare(_truth(exact), exact.float(), "v") is None
+    assert _rejected(_truth(exact), (exact * 1.01).float())
+
+
+def test_zeros_must_be_zeros() -> None:
+    truth = _truth(torch.zeros(10))
+    assert compare(truth, torch.zeros(10), "v") is None
+    assert _rejected(truth, torch.full((10,), 1e-3))
+
+
+def test_a_small_element_beside_large_ones_may_be_rounded_as_they_are() -> None:
+    exact = torch.tensor([1e4, 1e-3], dtype=torch.float64)
+    assert compare(_truth(exact), torch.tensor([1e4, 1.3e-3]), "v") is None
+
+
+def test_a_reference_that_overflows_in_its_dtype_is_matched_there() -> None:
+    truth = Truth(torch.tensor([1e6, 1.0], dtype=torch.float64), torch.tensor([math.inf, 1.0], dtype=torch.float16))
+    assert compare(truth, torch.tensor([math.inf, 1.0], dtype=torch.float16), "v") is None
+    assert _rejected(truth, torch.tensor([6e4, 1.0], dtype=torch.float16))

@@ -1,0 +1,95 @@
+"""The prediction follows bytes, operations and launches."""
+
+import pytest
+from judging import DOUBLE, SUITE
+
+from tritonsmith.types import Task
+from tritonsmith.verify import roofline
+from tritonsmith.verify.roofline import HARDWARE, Cost, Footprint
+
+
+def _sized(shape: str) -> Task:
+    return DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", shape)})
+
+
+def _footprint(task: Task) -> Footprint:
+    found = roofline.footprint(task)
+    assert found is not None
+    return found
+
+
+def _row(size: float, flops: float = 0.0) -> dict[str, object]:
+    return {"bytes_loaded": size / 2, "bytes_stored": size / 2, "dot_flops": flops}
+
+
+def test_an_elementwise_reference_reads_and_writes_once() -> None:
+    found = _footprint(DOUBLE)
+    assert found.floor_bytes == 2 * 4 * 64 * 48
+    assert len(found.costs) == 1 and found.costs[0].bytes == found.floor_bytes and found.flops == 0
+
+
+def test_a_matmul_has_its_operations() -> None:
+    found = _footprint(SUITE["level1/linear"])
+    assert found.flops == 2 * 2048 * 1536 * 2560
+
+
+def test_sizes_without_memory_for_them_are_counted() -> None:
+    assert _footprint(_sized("1 << 20, 1 << 20")).floor_bytes == 8.0 * (1 << 40)
+
+
+def test_a_reference_that_needs_data_has_no_footprint() -> None:
+    source = DOUBLE.source.replace("return 2.0 * x", "return 2.0 * x if x.sum() > 0 else x")
+    assert roofline.footprint(DOUBLE.model_copy(update={"source": source})) is None
+
+
+def test_equal_traffic_is_no_speedup() -> None:
+    small, real = _footprint(DOUBLE), _footprint(_sized("8192, 8192"))
+    timing = roofline.predict([_row(small.floor_bytes)], {}, small, real, "sm_90")
+    assert timing.speedup.median == pytest.approx(1.0) and timing.kind == "predicted"
+    assert timing.speedup.low == timing.speedup.median == timing.speedup.high
+    assert timing.bytes_moved == real.floor_bytes
+
+
+def test_twice_the_traffic_is_half_the_speed_when_large() -> None:
+    small, real = _footprint(DOUBLE), _footprint(_sized("65536, 65536"))
+    timing = roofline.predict([_row(2 * small.floor_bytes)], {}, small, real, "sm_90")
+    assert timing.speedup.median == pytest.approx(0.5, rel=0.01)
+
+
+def test_many_launches_cost_their_overhead() -> None:
+    small = _footprint(DOUBLE)
+    one = roofline.predict([_row(small.floor_bytes)], {}, small, small, "sm_90")
+    ten = roofline.predict([_row(small.floor_bytes / 10)] * 10, {}, small, small, "sm_90")
+    assert ten.candidate_ms > 5 * one.candidate_ms
+
+
+def test_copies_left_to_torch_cost() -> None:
+    small, real = _footprint(DOUBLE), _footprint(_sized("8192, 8192"))
+    rows = [_row(small.floor_bytes)]
+    clean = roofline.predict(rows, {"aten.empty_like.default": 1, "aten.view.default": 3}, small, real, "sm_90")
+    copying = roofline.predict(rows, {"aten.clone.default": 1}, small, real, "sm_90")
+    assert copying.candidate_ms > 1.3 * clean.candidate_ms
+
+
+def test_the_roofline_share_is_a_share() -> None:
+    small = _footprint(DOUBLE)
+    for size in (1.0, small.floor_bytes, 1e12):
+        share = roofline.predict([_row(size)], {}, small, small, "sm_90").roofline_share
+        assert share is not None and 0 < share <= 1
+
+
+@pytest.mark.parametrize("target", [*HARDWARE, "sm_75"])
+def test_every_target_predicts(target: str) -> None:
+    small = _footprint(DOUBLE)
+    assert roofline.predict([_row(small.floor_bytes)], {}, small, small, target).candidate_ms > 0
+
+
+def test_no_launch_is_no_speedup() -> None:
+    small = _footprint(DOUBLE)
+    timing = roofline.predict([], {}, small, small, "sm_90")
+    assert timing.speedup.median == 0.0 and timing.roofline_share is None
+
+
+def test_rows_of_another_form_count_nothing() -> None:
+    small = Footprint((Cost(8.0, 0.0),), 8.0)
+    assert roofline.predict([{"bytes_loaded": "x"}], {}, small, small, "sm_90").bytes_moved == 0

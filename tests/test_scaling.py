@@ -1,0 +1,112 @@
+"""Tasks scale through their own constants, related dimensions stay related, and a task that cannot is said to be so."""
+
+import pytest
+import torch
+from judging import DOUBLE
+
+from tritonsmith.tasks import scaling
+from tritonsmith.tasks.format import TaskError, TaskModule
+from tritonsmith.types import Task
+
+
+def _task(source: str) -> Task:
+    return Task(id="t", level=1, source=source)
+
+
+def _shapes(task: Task) -> list[tuple[int, ...]]:
+    return [tuple(tensor.shape) for tensor in TaskModule.of(task).inputs(0) if isinstance(tensor, torch.Tensor)]
+
+
+@pytest.mark.parametrize(
+    ("value", "cap", "wanted"),
+    [(512, 64, 64), (512, 100, 64), (100, 64, 50), (7, 64, 7), (0, 4, 0), (-1, 4, -1), (4097, 64, 33), (3, 3, 3), (1, 1, 1)],
+)  # fmt: skip
+def test_shrink_divides_by_powers_of_two(value: int, cap: int, wanted: int) -> None:
+    assert scaling.shrink(value, cap) == wanted
+
+
+@pytest.mark.parametrize("cap", scaling.FULL_CAPS)
+def test_shrink_keeps_order_and_the_cap(cap: int) -> None:
+    shrunk = [scaling.shrink(value, cap) for value in (1, 2, 3, 8, 64, 512, 4096)]
+    assert max(shrunk) <= cap and min(shrunk) >= 1
+
+
+LINEAR = """import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, n, m):
+        super().__init__()
+        self.linear = nn.Linear(n, m)
+        self.eps = 4096
+
+    def forward(self, x):
+        return self.linear(x) + 1000.0 * self.eps
+
+batch, n = 4096, 2048
+m: int = 2 * n
+
+def get_inputs():
+    x = torch.randn(batch, n)
+    return [x.sum(dim=1024 - 1023, keepdim=True).expand(batch, n)[:4096]]
+
+def get_init_inputs():
+    return [n, m]
+"""
+
+
+def test_constants_scale_and_the_model_stays() -> None:
+    small = scaling.rescale(LINEAR, lambda value: scaling.shrink(value, 64))
+    assert "batch, n = (64, 64)" in small and "m: int = 2 * n" in small
+    assert "self.eps = 4096" in small and "1000.0" in small
+
+
+def test_indices_and_axes_stay() -> None:
+    small = scaling.rescale(LINEAR, lambda value: scaling.shrink(value, 64))
+    assert "dim=1024 - 1023" in small and "[:4096]" in small
+
+
+def test_tiny_is_the_smallest_on_which_the_reference_runs() -> None:
+    source = LINEAR.replace("return self.linear(x)", "assert x.shape[0] >= 16\n        return self.linear(x)")
+    assert _shapes(scaling.tiny(_task(LINEAR)).task)[0] == (4, 4)
+    assert _shapes(scaling.tiny(_task(source)).task)[0] == (16, 16)
+
+
+def test_a_task_that_is_small_enough_stays_as_it_is() -> None:
+    full = scaling.full(DOUBLE)
+    assert full.cap is None and full.task.source == DOUBLE.source and full.shapes == "64x48"
+
+
+def test_full_keeps_within_what_the_interpreter_bears() -> None:
+    full = scaling.full(_task(LINEAR))
+    assert full.cap is not None
+    assert sum(rows * columns for rows, columns in _shapes(full.task)) <= scaling.MAX_ELEMENTS
+
+
+def test_divisibility_is_kept() -> None:
+    source = LINEAR.replace("return self.linear(x)", "return self.linear(x).view(x.shape[0], groups, -1)").replace("batch, n", "groups = 8\nbatch, n", 1)  # fmt: skip
+    small = scaling.full(_task(source)).task
+    assert _shapes(small)[0][1] % 8 == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        LINEAR.replace("return self.linear(x)", "raise RuntimeError('never')"),
+        LINEAR.replace("torch.randn(batch, n)", "undefined"),
+        LINEAR.replace("return self.linear(x)", "assert x.shape[0] > 2000\n        return self.linear(x)"),
+    ],
+)
+def test_a_task_without_a_smaller_size_is_said_to_be_so(source: str) -> None:
+    with pytest.raises(TaskError, match="cannot be scaled"):
+        scaling.full(_task(source))
+
+
+def test_a_task_that_does_not_parse_is_said_to_be_so() -> None:
+    with pytest.raises(TaskError, match="does not parse"):
+        scaling.tiny(_task("def broken(:"))
+
+
+def test_huge_inputs_are_never_allocated() -> None:
+    source = LINEAR.replace("batch, n = 4096, 2048", "batch, n = 1 << 40, 1 << 30").replace("1 << 40", str(1 << 40)).replace("1 << 30", str(1 << 30))  # fmt: skip
+    assert scaling.full(_task(source)).cap is not None

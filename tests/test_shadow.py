@@ -1,0 +1,159 @@
+"""The interpreter under shadow: bounds, races, traffic, TF32 and bfloat16, seen through the verifier."""
+
+import pytest
+from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
+
+from tritonsmith.types import Task, Verdict
+from tritonsmith.verify.pool import Verifier
+
+
+def _task(forward: str, inputs: str = "torch.randn(64, 48)") -> Task:
+    source = (
+        f"import torch\nfrom torch import nn\n\nclass Model(nn.Module):\n    def forward(self, x):\n        {forward}\n\n"
+        f"def get_inputs():\n    return [{inputs}]\n\ndef get_init_inputs():\n    return []\n"
+    )
+    return Task(id="small", level=1, source=source)
+
+
+SUM = _task("return x.sum().reshape(1)")
+
+
+def _sum(body: str, grid: str = "(triton.cdiv(x.numel(), 64),)", start: str = "torch.zeros(1)") -> str:
+    """A candidate for SUM: `body` has `x` (64 elements, masked with zeros) in scope."""
+    return (
+        f"{HEAD}@triton.jit\ndef sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+        "    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)\n"
+        f"    {body}\n\n\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        f"        out = {start}\n        sum_kernel[{grid}](x, out, x.numel(), BLOCK=64)\n        return out\n"
+    )
+
+
+def _line(source: str, text: str) -> int:
+    return next(n for n, line in enumerate(source.splitlines(), 1) if text in line)
+
+
+def test_atomics_are_no_race(verifier: Verifier) -> None:
+    verdict = judge(verifier, SUM, _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))"))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_two_programs_that_add_without_atomics_race(verifier: Verifier) -> None:
+    """One after the other, as the interpreter runs them, the value is right."""
+    source = _sum("tl.store(out_ptr, tl.load(out_ptr) + tl.sum(x, axis=0))")
+    verdict = judge(verifier, SUM, source)
+    assert rules(verdict) == {"race"}
+    assert verdict.findings[0].line == _line(source, "tl.store(out_ptr")
+
+
+def test_programs_that_store_different_values_to_one_place_race(verifier: Verifier) -> None:
+    source = double(
+        kernel=KERNEL.replace("    mask =", "    tl.store(out_ptr, tl.program_id(0).to(tl.float32))\n    mask =")
+    )
+    assert rules(judge(verifier, DOUBLE, source)) == {"race"}
+
+
+def test_programs_that_store_the_same_value_do_not_race(verifier: Verifier) -> None:
+    shifted = KERNEL.replace(
+        "tl.program_id(0) * BLOCK", "tl.minimum(tl.program_id(0) * BLOCK, tl.maximum(n - BLOCK, 0))"
+    )
+    verdict = judge(verifier, DOUBLE, double(kernel=shifted))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_in_place_update_by_one_program_an_element_is_no_race(verifier: Verifier) -> None:
+    forward = FORWARD.replace("torch.empty_like(x)", "x.clone()").replace("(x, out,", "(out, out,")
+    assert judge(verifier, DOUBLE, double(forward)).correct
+
+
+def test_reading_what_another_program_writes_is_a_race(verifier: Verifier) -> None:
+    neighbour = KERNEL.replace("    mask = offsets < n\n", "    mask = offsets < n\n    y = tl.load(out_ptr + offsets + BLOCK, mask=offsets + BLOCK < n, other=0.0)\n")  # fmt: skip
+    assert "race" in rules(judge(verifier, DOUBLE, double(kernel=neighbour)))
+
+
+def test_two_launches_are_ordered(verifier: Verifier) -> None:
+    launch = "        double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)\n"
+    forward = "        out = torch.empty_like(x)\n" + launch + launch.replace("BLOCK=64", "BLOCK=128").replace(", 64)", ", 128)") + "        return out\n"  # fmt: skip
+    assert judge(verifier, DOUBLE, double(forward)).correct
+
+
+@pytest.mark.parametrize("mask", ["offsets < n + 1", "offsets <= n", "offsets >= -1"])
+def test_one_element_too_many_is_out_of_bounds(verifier: Verifier, mask: str) -> None:
+    source = double(kernel=KERNEL.replace("offsets < n", mask))
+    verdict = judge(verifier, DOUBLE, source)
+    assert rules(verdict) == {"out-of-bounds"}
+    assert "element" in verdict.findings[0].message and verdict.findings[0].line == _line(source, "tl.store")
+
+
+def test_a_view_may_be_read_within_its_storage(verifier: Verifier) -> None:
+    """A kernel that is given a slice and strides reads the storage around it, which is there."""
+    task = _task("return 2.0 * x", "torch.randn(64, 96)[:, ::2]")
+    kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets // 48 * stride + offsets % 48 * step").replace("n, BLOCK", "n, stride, step, BLOCK")  # fmt: skip
+    kernel = kernel.replace("% 48", "% cols").replace("// 48", "// cols").replace("n, stride", "n, cols, stride")
+    forward = FORWARD.replace("empty_like(x)", "empty(x.shape)").replace("x.numel(), BLOCK", "x.numel(), x.shape[1], x.stride(0), x.stride(1), BLOCK")  # fmt: skip
+    verdict = judge(verifier, task, double(forward, kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_memory_that_no_kernel_wrote_is_not_right_by_chance(verifier: Verifier) -> None:
+    """`torch.empty` is filled with NaN, so that a forgotten element shows."""
+    verdict = judge(verifier, SUM, _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="torch.empty(1)"))
+    assert verdict.mismatch is not None and verdict.mismatch.got != verdict.mismatch.got
+
+
+def _bytes(verdict: Verdict) -> int:
+    assert verdict.correct and verdict.timing is not None and verdict.timing.bytes_moved is not None
+    return verdict.timing.bytes_moved
+
+
+def test_traffic_counts_each_byte_once_a_launch(verifier: Verifier) -> None:
+    size = 64 * 48 * 4
+    assert _bytes(judge(verifier, DOUBLE, double())) == 2 * size
+    twice = KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "tl.load(x_ptr + offsets, mask=mask) + tl.load(x_ptr + offsets, mask=mask)")  # fmt: skip
+    assert _bytes(judge(verifier, DOUBLE, double(kernel=twice))) == 2 * size
+
+
+def test_a_second_pass_costs_traffic(verifier: Verifier) -> None:
+    launch = FORWARD.splitlines()[1] + "\n"
+    twice = judge(verifier, DOUBLE, double(FORWARD.replace(launch, launch + launch)))
+    assert _bytes(twice) == 4 * 64 * 48 * 4
+    assert twice.speedup is not None and twice.speedup.median < 0.8
+
+
+BFLOAT16 = """@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, 64)
+    mask = columns < n
+    x = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=mask, other=0.0)
+    y = EXPRESSION
+    tl.store(out_ptr + tl.program_id(0) * n + columns, y, mask=mask)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "expression"),
+    [
+        ("2.0 * x + 1.0", "2.0 * x + 1.0"),
+        ("-x", "-x"),
+        ("x.abs() - x * x", "tl.abs(x) - x * x"),
+        ("torch.where(x < 0, x / 4, x)", "tl.where(x < 0, x / 4, x)"),
+        ("x.clamp(min=0.25)", "tl.maximum(x, 0.25)"),
+        ("x - x.max(1, keepdim=True).values", "x - tl.max(tl.where(mask, x, -100.0), axis=0)"),
+        ("x + x.float().sum(1, keepdim=True).to(x.dtype)", "x + tl.sum(x, axis=0)"),
+        ("x.float().cumsum(1).to(x.dtype)", "tl.cumsum(x, axis=0)"),
+        ("x.float().exp().to(x.dtype)", "tl.exp(x.to(tl.float32))"),
+        ("x + torch.arange(x.shape[1], device=x.device).to(x.dtype)", "x + columns.to(tl.bfloat16)"),
+        ("x.half().to(x.dtype)", "x.to(tl.float16).to(tl.bfloat16)"),
+        ("x.int().to(x.dtype)", "x.to(tl.int32).to(tl.bfloat16)"),
+        ("x.double().to(x.dtype)", "x.to(tl.float64).to(tl.bfloat16)"),
+        ("torch.full_like(x, 0.1)", "tl.full((64,), 0.1, tl.bfloat16)"),
+    ],
+)
+def test_bfloat16_arithmetic_is_as_on_a_gpu(verifier: Verifier, reference: str, expression: str) -> None:
+    task = _task(f"return {reference}", "torch.randn(64, 48).to(torch.bfloat16)")
+    forward = FORWARD.replace("(triton.cdiv(x.numel(), 256),)", "(x.shape[0],)").replace("x.numel(), BLOCK", "x.shape[1], BLOCK")  # fmt: skip
+    verdict = judge(verifier, task, double(forward, BFLOAT16.replace("EXPRESSION", expression)))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)

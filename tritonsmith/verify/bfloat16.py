@@ -1,0 +1,88 @@
+"""bfloat16 arithmetic for Triton's interpreter, which keeps such numbers as 16-bit integers and adds those.
+
+Operands are widened to float32 and results rounded to nearest even, as the hardware does. A reduction is
+rounded once, at its end. Loads, stores and views need nothing: they move the bits as they are.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+
+
+def widen(handle: TensorHandle) -> TensorHandle:
+    """The same values as float32; what is no bfloat16 stays as it is."""
+    if handle.dtype.scalar != tl.bfloat16:
+        return handle
+    return TensorHandle((handle.data.astype(np.uint32) << np.uint32(16)).view(np.float32), tl.float32)
+
+
+def narrow(handle: TensorHandle) -> TensorHandle:
+    """float32 values rounded to bfloat16; what holds no float32 stays as it is."""
+    if handle.data.dtype != np.float32:
+        return handle
+    return TensorHandle(_bits(handle.data), tl.bfloat16)
+
+
+def _bits(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    dense = torch.from_numpy(np.array(values, order="C"))
+    return dense.to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16).reshape(values.shape)
+
+
+def install() -> None:
+    """Teach the interpreter of this process; for the runner only."""
+    builder = interpreter.InterpreterBuilder
+    for name in ("binary_op", "ternary_op", "create_fma"):
+        setattr(builder, name, _wide(getattr(builder, name)))
+    cast, convert, apply = builder.cast_impl, builder.create_fp_to_fp, interpreter.ReduceScanOpInterface.apply
+
+    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN
+        if dst_type.scalar == tl.bfloat16 and src.dtype.scalar != tl.bfloat16:
+            return narrow(cast(self, src, tl.float32))
+        return cast(self, widen(src), dst_type) if dst_type.scalar != src.dtype.scalar else src
+
+    def fp_to_fp(self, src, dst_type, rounding_mode):  # type: ignore[no-untyped-def]  # noqa: ANN
+        eight_bits = dst_type.scalar.is_fp8() or src.dtype.scalar.is_fp8()
+        bfloat16 = tl.bfloat16 in (dst_type.scalar, src.dtype.scalar)
+        return (
+            cast_impl(self, src, dst_type)
+            if bfloat16 and not eight_bits
+            else convert(self, src, dst_type, rounding_mode)
+        )
+
+    def reduce_or_scan(self, values):  # type: ignore[no-untyped-def]  # noqa: ANN
+        if not isinstance(values, tuple):
+            return reduce_or_scan(self, (values,))[0]
+        found = apply(self, tuple(map(_widen_tensor, values)))
+        return tuple(
+            _narrow_tensor(out) if given.dtype == tl.bfloat16 else out
+            for given, out in zip(values, found, strict=False)
+        ) + tuple(found[len(values) :])
+
+    builder.cast_impl, builder.create_fp_to_fp = cast_impl, fp_to_fp
+    builder.get_bf16 = lambda self, value: narrow(TensorHandle(np.array([value], np.float32), tl.float32))
+    interpreter.ReduceScanOpInterface.apply = reduce_or_scan
+
+
+def _wide(method):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN
+        if not any(isinstance(arg, TensorHandle) and arg.dtype.scalar == tl.bfloat16 for arg in args):
+            return method(self, *args)
+        return narrow(method(self, *(widen(arg) if isinstance(arg, TensorHandle) else arg for arg in args)))
+
+    return call
+
+
+def _widen_tensor(value: tl.tensor) -> tl.tensor:
+    return _typed(value, widen(value.handle), tl.float32) if value.dtype == tl.bfloat16 else value
+
+
+def _narrow_tensor(value: tl.tensor) -> tl.tensor:
+    return _typed(value, narrow(value.handle), tl.bfloat16) if value.dtype == tl.float32 else value
+
+
+def _typed(value: tl.tensor, handle: TensorHandle, scalar: tl.dtype) -> tl.tensor:
+    kind = tl.block_type(scalar, list(value.shape)) if value.type.is_block() else scalar
+    return tl.tensor(handle, kind)
