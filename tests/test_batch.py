@@ -33,7 +33,14 @@ def _run(folder: Path) -> batch.Counts:
 def test_rows_are_judged_and_a_second_call_judges_none(folder: Path) -> None:
     answer = f"Double it.\n\n```python\n{RIGHT}```\n"
     rows = [{"task": "double", "sample": 0, "completion": answer}, {"task": "double", "sample": 1, "source": WRONG}]
-    _write(folder, [*rows, {"task": "double", "sample": 2, "completion": "I cannot."}, {"task": "double", "sample": 3, "source": RIGHT}])  # fmt: skip
+    _write(
+        folder,
+        [
+            *rows,
+            {"task": "double", "sample": 2, "completion": "I cannot."},
+            {"task": "double", "sample": 3, "source": RIGHT},
+        ],
+    )
     first = _run(folder)
     verdicts = {row["sample"]: row for row in jsonl.read(folder / "out.jsonl")}
     assert (first.total, first.known, first.judged, first.correct) == (4, 0, 4, 2)

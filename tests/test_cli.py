@@ -37,7 +37,9 @@ def test_json_prints_the_verdict_and_only_it(folder: Path) -> None:
     assert verdict["correct"] and verdict["reward"] >= 0.7 and verdict["task"] == "task"
 
 
-def test_wrong_kernel_is_1_with_its_reason(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_wrong_kernel_is_1_with_its_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = _main(monkeypatch, "verify", str(folder / "task.py"), str(folder / "wrong.py"), "--device", "cpu")
     out = capsys.readouterr().out
     assert code == 1 and "REJECTED" in out and "decoy" in out
@@ -53,9 +55,11 @@ def test_help_answers_at_once() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, tritonsmith.cli; print([m for m in ('torch', 'triton', 'transformers', 'pydantic') if m in sys.modules])"
+    code = (
+        "import sys, tritonsmith.cli; print({'torch', 'triton', 'transformers', 'pydantic'} & set(sys.modules) or '')"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -79,8 +83,13 @@ def test_wrong_option_is_one_line_and_2(
 
 @pytest.mark.parametrize(
     ("source", "word"),
-    [("def broken(:", "does not load"), ("x = 1", "missing"), (None, "does not exist"), (DOUBLE.source.replace("2.0 * x", "x.nothing"), "nothing")],
-)  # fmt: skip
+    [
+        ("def broken(:", "does not load"),
+        ("x = 1", "missing"),
+        (None, "does not exist"),
+        (DOUBLE.source.replace("2.0 * x", "x.nothing"), "nothing"),
+    ],
+)
 def test_broken_task_is_one_line_and_2(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str | None, word: str
 ) -> None:
@@ -93,7 +102,19 @@ def test_broken_task_is_one_line_and_2(
     assert code == 2 and said.out == "" and len(said.err.splitlines()) == 1 and word in said.err
 
 
-@pytest.mark.parametrize("arguments", [["nosuch"], ["verify"], ["verify", "a"], ["verify", "--nosuch"], ["verify-batch", "x"], ["tasks", "list", "nowhere"], ["run", "none.toml"], ["report", "nowhere"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nosuch"],
+        ["verify"],
+        ["verify", "a"],
+        ["verify", "--nosuch"],
+        ["verify-batch", "x"],
+        ["tasks", "list", "nowhere"],
+        ["run", "none.toml"],
+        ["report", "nowhere"],
+    ],
+)
 def test_bad_usage_is_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
@@ -121,7 +142,10 @@ def test_tasks_show_of_an_unknown_task_is_2(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_verify_batch_counts(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"task": "task", "sample": n, "source": (folder / name).read_text()} for n, name in enumerate(["right.py", "wrong.py"])]  # fmt: skip
+    rows = [
+        {"task": "task", "sample": n, "source": (folder / name).read_text()}
+        for n, name in enumerate(["right.py", "wrong.py"])
+    ]
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     arguments = ["--tasks", str(folder / "task.py"), "--out", str(folder / "out.jsonl"), "--device", "cpu"]
     assert _main(monkeypatch, "verify-batch", str(folder / "in.jsonl"), *arguments) == 0

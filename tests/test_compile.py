@@ -20,8 +20,13 @@ def _row(**changed: object) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("name", "backend", "arch", "warp"),
-    [("sm_90", "cuda", 90, 32), ("sm_100", "cuda", 100, 32), ("gfx942", "hip", "gfx942", 64), ("gfx1100", "hip", "gfx1100", 32)],
-)  # fmt: skip
+    [
+        ("sm_90", "cuda", 90, 32),
+        ("sm_100", "cuda", 100, 32),
+        ("gfx942", "hip", "gfx942", 64),
+        ("gfx1100", "hip", "gfx1100", 32),
+    ],
+)
 def test_target_is_parsed(name: str, backend: str, arch: object, warp: int) -> None:
     target = compiler.parse_target(name)
     assert (target.backend, target.arch, target.warp_size) == (backend, arch, warp)
@@ -43,7 +48,9 @@ def test_what_ptxas_refuses_is_a_finding() -> None:
     assert [finding.rule for finding in findings] == ["assemble"] and "ptxas" in findings[0].message
 
 
-@pytest.mark.parametrize(("shared", "target", "fits"), [(200 << 10, "sm_90", True), (200 << 10, "sm_80", False), (65 << 10, "gfx942", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shared", "target", "fits"), [(200 << 10, "sm_90", True), (200 << 10, "sm_80", False), (65 << 10, "gfx942", False)]
+)
 def test_shared_memory_has_the_targets_limit(shared: int, target: str, fits: bool) -> None:
     text = PTX if target.startswith("sm") else ".vgpr_count: 7"
     _, findings = compiler.assemble([_row(shared=shared, assembly=text)], target)
@@ -58,7 +65,11 @@ def test_rows_of_another_form_are_a_wire_error(row: dict[str, object]) -> None:
 
 def test_each_distinct_launch_is_compiled_once(verifier: Verifier) -> None:
     launch = FORWARD.splitlines()[1] + "\n"
-    verdict = judge(verifier, DOUBLE, double(FORWARD.replace(launch, launch * 3 + launch.replace("BLOCK=256", "BLOCK=128").replace("256)", "128)"))))  # fmt: skip
+    verdict = judge(
+        verifier,
+        DOUBLE,
+        double(FORWARD.replace(launch, launch * 3 + launch.replace("BLOCK=256", "BLOCK=128").replace("256)", "128)"))),
+    )
     assert [(stats.name, stats.launches) for stats in verdict.kernels] == [("double_kernel", 3), ("double_kernel", 1)]
 
 

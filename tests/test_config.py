@@ -29,8 +29,12 @@ def test_override_beats_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("override", "section", "value"),
-    [("verify.timeout=8", "timeout", 8.0), ("verify.timing=false", "timing", False), ("verify.target=sm_80", "target", "sm_80")],
-)  # fmt: skip
+    [
+        ("verify.timeout=8", "timeout", 8.0),
+        ("verify.timing=false", "timing", False),
+        ("verify.target=sm_80", "target", "sm_80"),
+    ],
+)
 def test_override_values_are_typed(override: str, section: str, value: object) -> None:
     assert getattr(config.load(None, [override]).verify, section) == value
 

@@ -109,8 +109,18 @@ def test_a_kernelbench_checkout_is_a_spec_in_the_order_of_its_numbers(tmp_path: 
 
 @pytest.mark.parametrize(
     "spec",
-    ["", "nowhere", "suite:level9", "suite:../..", "kernelbench:", "kernelbench:/nowhere", "synthetic:", "synthetic:x", "synthetic:4:colour=red"],
-)  # fmt: skip
+    [
+        "",
+        "nowhere",
+        "suite:level9",
+        "suite:../..",
+        "kernelbench:",
+        "kernelbench:/nowhere",
+        "synthetic:",
+        "synthetic:x",
+        "synthetic:4:colour=red",
+    ],
+)
 def test_a_spec_that_names_nothing_is_one_line(spec: str) -> None:
     assert _error(load_spec, spec)
 

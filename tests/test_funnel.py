@@ -49,7 +49,16 @@ def test_unstaged_runs_all_and_judges_alike(fails: StageName | None) -> None:
         assert getattr(staged, field) == getattr(unstaged, field), field
 
 
-@pytest.mark.parametrize(("fails", "compiled", "correct"), [("compile", False, False), ("tiny", True, False), ("full", True, False), ("timing", True, True), (None, True, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fails", "compiled", "correct"),
+    [
+        ("compile", False, False),
+        ("tiny", True, False),
+        ("full", True, False),
+        ("timing", True, True),
+        (None, True, True),
+    ],
+)
 def test_correct_means_full_was_passed(fails: StageName | None, compiled: bool, correct: bool) -> None:
     verdict = funnel.run(_stages(fails, []), _verdict())
     assert (verdict.compiled, verdict.correct) == (compiled, correct)

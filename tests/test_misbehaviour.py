@@ -172,14 +172,18 @@ def quick(verifier: Verifier) -> Judge:
     "source",
     [
         double(head="while True:\n    pass\n" + HEAD),
-        double().replace("    def forward", "    def __init__(self):\n        while True:\n            pass\n\n    def forward"),
+        double().replace(
+            "    def forward", "    def __init__(self):\n        while True:\n            pass\n\n    def forward"
+        ),
         double(kernel=KERNEL.replace("    mask =", "    while n < (1 << 30):\n        n = n * 1\n    mask =")),
         double("        import time\n        time.sleep(100)\n" + FORWARD),
-        double("        import signal, time\n        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        time.sleep(100)\n"),
+        double(
+            "        import signal\n        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        signal.pause()\n"
+        ),
         double("        import threading\n        threading.Event().wait()\n"),
     ],
     ids=["import", "constructor", "kernel", "sleep", "deaf", "event"],
-)  # fmt: skip
+)
 def test_what_never_ends_is_ended(quick: Judge, source: str) -> None:
     start = time.monotonic()
     verdict = judge(quick, DOUBLE, source)
@@ -189,14 +193,22 @@ def test_what_never_ends_is_ended(quick: Judge, source: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["import os; os._exit(0)", "import os; os._exit(7)", "torch.os._exit(0)", "import os; os.abort()", "import os; os.kill(os.getpid(), 9)"],
-)  # fmt: skip
+    [
+        "import os; os._exit(0)",
+        "import os; os._exit(7)",
+        "torch.os._exit(0)",
+        "import os; os.abort()",
+        "import os; os.kill(os.getpid(), 9)",
+    ],
+)
 def test_a_process_that_ends_itself_is_rejected(quick: Judge, line: str) -> None:
     verdict = judge(quick, DOUBLE, double(f"        {line}\n{FORWARD}"))
     assert not verdict.correct and not verdict.compiled
 
 
-@pytest.mark.parametrize("line", ["raise SystemExit(0)", "import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line", ["raise SystemExit(0)", "import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit"]
+)
 def test_exits_by_exception_are_exceptions(quick: Judge, line: str) -> None:
     assert not judge(quick, DOUBLE, double(f"        {line}\n{FORWARD}")).correct
 
@@ -237,7 +249,8 @@ def test_pointer_made_of_a_number_is_found(verifier: Verifier) -> None:
 
 
 def test_threads_that_outlive_forward_harm_nobody(quick: Judge, verifier: Verifier) -> None:
-    spawn = "        import threading\n        for _ in range(50):\n            threading.Thread(target=threading.Event().wait).start()\n"
+    start = "threading.Thread(target=threading.Event().wait).start()"
+    spawn = f"        import threading\n        for _ in range(50):\n            {start}\n"
     judge(quick, DOUBLE, double(spawn + FORWARD))
     assert judge(verifier, DOUBLE, double()).correct
 
@@ -277,8 +290,16 @@ def test_answers_of_another_form_make_a_rejected_verdict(quick: Judge, row: dict
 
 @pytest.mark.parametrize(
     "answer",
-    ["object()", "torch.nn.Parameter(out) * 1j", "out.to_sparse()", "iter([out])", "out.expand(1 << 20, 64, 48)", "{1: out}", "lambda: out"],
-)  # fmt: skip
+    [
+        "object()",
+        "torch.nn.Parameter(out) * 1j",
+        "out.to_sparse()",
+        "iter([out])",
+        "out.expand(1 << 20, 64, 48)",
+        "{1: out}",
+        "lambda: out",
+    ],
+)
 def test_strange_outputs_are_rejected(quick: Judge, answer: str) -> None:
     verdict = judge(quick, DOUBLE, double(FORWARD.replace("return out", f"return {answer}")))
     assert not verdict.correct

@@ -115,8 +115,9 @@ def test_torch_arithmetic_in_a_helper_is_found() -> None:
 
 def test_weight_preparation_in_the_constructor_is_free() -> None:
     source = double().replace(
-        "    def forward", "    def __init__(self):\n        super().__init__()\n        self.w = torch.exp(torch.ones(3))\n\n    def forward"
-    )  # fmt: skip
+        "    def forward",
+        "    def __init__(self):\n        super().__init__()\n        self.w = torch.ones(3).exp()\n\n    def forward",
+    )
     assert _rules(source) == set()
 
 
@@ -136,11 +137,14 @@ def test_kernel_wrapped_by_a_call_counts() -> None:
         ({}, {"never-launched"}),
         ({"launches": "many"}, {"never-launched"}),
         ({"launches": [{}], "touched": False}, {"decoy"}),
-        ({"launches": [{}], "touched": True, "operators": {"aten.empty.memory_format": 1, "aten.view.default": 2}}, set()),
+        (
+            {"launches": [{}], "touched": True, "operators": {"aten.empty.memory_format": 1, "aten.view.default": 2}},
+            set(),
+        ),
         ({"launches": [{}], "touched": True, "operators": {"aten.mm.default": 1}}, {"torch-compute"}),
         ({"launches": [{}], "touched": True, "operators": {"mine.view.default": 1}}, {"torch-compute"}),
     ],
-)  # fmt: skip
+)
 def test_judgement_of_a_run(seen: dict[str, object], rules: set[str]) -> None:
     assert {finding.rule for finding in policy.check_run(seen, "strict")} == rules
 

@@ -19,8 +19,18 @@ def _shapes(task: Task) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize(
     ("value", "cap", "wanted"),
-    [(512, 64, 64), (512, 100, 64), (100, 64, 50), (7, 64, 7), (0, 4, 0), (-1, 4, -1), (4097, 64, 33), (3, 3, 3), (1, 1, 1)],
-)  # fmt: skip
+    [
+        (512, 64, 64),
+        (512, 100, 64),
+        (100, 64, 50),
+        (7, 64, 7),
+        (0, 4, 0),
+        (-1, 4, -1),
+        (4097, 64, 33),
+        (3, 3, 3),
+        (1, 1, 1),
+    ],
+)
 def test_shrink_divides_by_powers_of_two(value: int, cap: int, wanted: int) -> None:
     assert scaling.shrink(value, cap) == wanted
 
@@ -84,7 +94,9 @@ def test_full_keeps_within_what_the_interpreter_bears() -> None:
 
 
 def test_divisibility_is_kept() -> None:
-    source = LINEAR.replace("return self.linear(x)", "return self.linear(x).view(x.shape[0], groups, -1)").replace("batch, n", "groups = 8\nbatch, n", 1)  # fmt: skip
+    source = LINEAR.replace("return self.linear(x)", "return self.linear(x).view(x.shape[0], groups, -1)").replace(
+        "batch, n", "groups = 8\nbatch, n", 1
+    )
     small = scaling.full(_task(source)).task
     assert _shapes(small)[0][1] % 8 == 0
 
@@ -108,5 +120,9 @@ def test_a_task_that_does_not_parse_is_said_to_be_so() -> None:
 
 
 def test_huge_inputs_are_never_allocated() -> None:
-    source = LINEAR.replace("batch, n = 4096, 2048", "batch, n = 1 << 40, 1 << 30").replace("1 << 40", str(1 << 40)).replace("1 << 30", str(1 << 30))  # fmt: skip
+    source = (
+        LINEAR.replace("batch, n = 4096, 2048", "batch, n = 1 << 40, 1 << 30")
+        .replace("1 << 40", str(1 << 40))
+        .replace("1 << 30", str(1 << 30))
+    )
     assert scaling.full(_task(source)).cap is not None

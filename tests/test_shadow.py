@@ -9,7 +9,8 @@ from tritonsmith.verify.pool import Verifier
 
 def _task(forward: str, inputs: str = "torch.randn(64, 48)") -> Task:
     source = (
-        f"import torch\nfrom torch import nn\n\nclass Model(nn.Module):\n    def forward(self, x):\n        {forward}\n\n"
+        "import torch\nfrom torch import nn\n\n"
+        f"class Model(nn.Module):\n    def forward(self, x):\n        {forward}\n\n"
         f"def get_inputs():\n    return [{inputs}]\n\ndef get_init_inputs():\n    return []\n"
     )
     return Task(id="small", level=1, source=source)
@@ -68,13 +69,21 @@ def test_in_place_update_by_one_program_an_element_is_no_race(verifier: Verifier
 
 
 def test_reading_what_another_program_writes_is_a_race(verifier: Verifier) -> None:
-    neighbour = KERNEL.replace("    mask = offsets < n\n", "    mask = offsets < n\n    y = tl.load(out_ptr + offsets + BLOCK, mask=offsets + BLOCK < n, other=0.0)\n")  # fmt: skip
+    neighbour = KERNEL.replace(
+        "    mask = offsets < n\n",
+        "    mask = offsets < n\n    y = tl.load(out_ptr + offsets + BLOCK, mask=offsets + BLOCK < n, other=0.0)\n",
+    )
     assert "race" in rules(judge(verifier, DOUBLE, double(kernel=neighbour)))
 
 
 def test_two_launches_are_ordered(verifier: Verifier) -> None:
     launch = "        double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)\n"
-    forward = "        out = torch.empty_like(x)\n" + launch + launch.replace("BLOCK=64", "BLOCK=128").replace(", 64)", ", 128)") + "        return out\n"  # fmt: skip
+    forward = (
+        "        out = torch.empty_like(x)\n"
+        + launch
+        + launch.replace("BLOCK=64", "BLOCK=128").replace(", 64)", ", 128)")
+        + "        return out\n"
+    )
     assert judge(verifier, DOUBLE, double(forward)).correct
 
 
@@ -89,9 +98,13 @@ def test_one_element_too_many_is_out_of_bounds(verifier: Verifier, mask: str) ->
 def test_a_view_may_be_read_within_its_storage(verifier: Verifier) -> None:
     """A kernel that is given a slice and strides reads the storage around it, which is there."""
     task = _task("return 2.0 * x", "torch.randn(64, 96)[:, ::2]")
-    kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets // 48 * stride + offsets % 48 * step").replace("n, BLOCK", "n, stride, step, BLOCK")  # fmt: skip
+    kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets // 48 * stride + offsets % 48 * step").replace(
+        "n, BLOCK", "n, stride, step, BLOCK"
+    )
     kernel = kernel.replace("% 48", "% cols").replace("// 48", "// cols").replace("n, stride", "n, cols, stride")
-    forward = FORWARD.replace("empty_like(x)", "empty(x.shape)").replace("x.numel(), BLOCK", "x.numel(), x.shape[1], x.stride(0), x.stride(1), BLOCK")  # fmt: skip
+    forward = FORWARD.replace("empty_like(x)", "empty(x.shape)").replace(
+        "x.numel(), BLOCK", "x.numel(), x.shape[1], x.stride(0), x.stride(1), BLOCK"
+    )
     verdict = judge(verifier, task, double(forward, kernel))
     assert verdict.correct, (verdict.findings, verdict.mismatch)
 
@@ -110,7 +123,10 @@ def _bytes(verdict: Verdict) -> int:
 def test_traffic_counts_each_byte_once_a_launch(verifier: Verifier) -> None:
     size = 64 * 48 * 4
     assert _bytes(judge(verifier, DOUBLE, double())) == 2 * size
-    twice = KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "tl.load(x_ptr + offsets, mask=mask) + tl.load(x_ptr + offsets, mask=mask)")  # fmt: skip
+    twice = KERNEL.replace(
+        "2.0 * tl.load(x_ptr + offsets, mask=mask)",
+        "tl.load(x_ptr + offsets, mask=mask) + tl.load(x_ptr + offsets, mask=mask)",
+    )
     assert _bytes(judge(verifier, DOUBLE, double(kernel=twice))) == 2 * size
 
 
@@ -154,6 +170,8 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 )
 def test_bfloat16_arithmetic_is_as_on_a_gpu(verifier: Verifier, reference: str, expression: str) -> None:
     task = _task(f"return {reference}", "torch.randn(64, 48).to(torch.bfloat16)")
-    forward = FORWARD.replace("(triton.cdiv(x.numel(), 256),)", "(x.shape[0],)").replace("x.numel(), BLOCK", "x.shape[1], BLOCK")  # fmt: skip
+    forward = FORWARD.replace("(triton.cdiv(x.numel(), 256),)", "(x.shape[0],)").replace(
+        "x.numel(), BLOCK", "x.shape[1], BLOCK"
+    )
     verdict = judge(verifier, task, double(forward, BFLOAT16.replace("EXPRESSION", expression)))
     assert verdict.correct, (verdict.findings, verdict.mismatch)

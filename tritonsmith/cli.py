@@ -5,24 +5,43 @@ each command reads its arguments, calls the library, and prints.
 """
 
 import json
+import logging
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from tritonsmith.errors import UserError
 
 if TYPE_CHECKING:
-    from tritonsmith.config import Config, VerifyConfig
+    from tritonsmith.config import Config, ExtensionsConfig, VerifyConfig
     from tritonsmith.types import Verdict
 
 _BEGAN = time.monotonic()
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+
+class _Commands(TyperGroup):
+    """A user's mistake ends in one line and exit code 2, Ctrl-C in 130, a closed pipe in 141."""
+
+    def invoke(self, ctx: typer.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            typer.echo(f"tritonsmith: {str(error).splitlines()[0]}", err=True)
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as error:
+            typer.echo("interrupted; the same command resumes", err=True)
+            raise typer.Exit(130) from error
+        except BrokenPipeError as error:
+            raise typer.Exit(141) from error
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 tasks_app = typer.Typer(no_args_is_help=True, help="Look at tasks.")
 app.add_typer(tasks_app, name="tasks")
 
@@ -35,16 +54,10 @@ DryRun = Annotated[bool, typer.Option(help="the whole pipeline on a dummy model,
 
 
 def main() -> None:
-    """Entry point: a user's mistake ends in one line and exit code 2, Ctrl-C in 130."""
-    try:
-        app(standalone_mode=True)
-    except UserError as error:
-        _stop(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    except KeyboardInterrupt:
-        typer.echo("interrupted; the same command resumes", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(141)
+    """Entry point of the `tritonsmith` command."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("tritonsmith").setLevel(logging.INFO)
+    app()
 
 
 @app.command()
@@ -228,7 +241,7 @@ def _verify_overrides(device: str, policy: str, target: str, timing: bool) -> li
 
 def _verify_settings(
     device: str, policy: str, target: str, timing: bool, overrides: list[str] | None
-) -> "tuple[VerifyConfig, object]":
+) -> "tuple[VerifyConfig, ExtensionsConfig]":
     config = _config(None, [*_verify_overrides(device, policy, target, timing), *(overrides or [])])
     return config.verify, config.extensions
 
@@ -267,11 +280,6 @@ def _show(verdict: "Verdict") -> None:
     from tritonsmith.report.verdict import render
 
     Console(highlight=False).print(render(verdict))
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(f"tritonsmith: {message}", err=True)
-    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -115,8 +115,16 @@ def forward(model: nn.Module, inputs: Sequence[object]) -> object:
 def load_spec(spec: str) -> list[Task]:
     """The tasks a SPEC names, in a stable order; raises TaskError for one that names none.
 
-    SPEC: suite | suite:level1 | kernelbench:DIR[:level1] | synthetic:N[:seed][:key=value...] | DIR | FILE
+    SPEC: suite | suite:level1 | kernelbench:DIR[:level1] | synthetic:N[:seed][:key=value...] | DIR | FILE,
+    or several of them with commas between.
     """
+    tasks = [task for part in spec.split(",") for task in _load_one(part.strip())]
+    if len({task.id for task in tasks}) < len(tasks):
+        raise TaskError(f"{spec}: a task is named twice")
+    return tasks
+
+
+def _load_one(spec: str) -> list[Task]:
     kind, _, rest = spec.partition(":")
     if kind == "suite":
         return _folder(Path(__file__).parent / "suite", rest, spec)
@@ -131,8 +139,6 @@ def load_spec(spec: str) -> list[Task]:
             return synthetic.from_spec(rest)
         except ValueError as error:
             raise TaskError(f"{spec}: {error}") from error
-    if not spec:
-        raise TaskError("an empty SPEC; write suite, synthetic:N, kernelbench:DIR, a folder or a file")
     path = Path(spec)
     if path.is_dir():
         return _folder(path, "", spec)

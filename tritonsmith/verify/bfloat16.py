@@ -38,12 +38,12 @@ def install() -> None:
         setattr(builder, name, _wide(getattr(builder, name)))
     cast, convert, apply = builder.cast_impl, builder.create_fp_to_fp, interpreter.ReduceScanOpInterface.apply
 
-    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         if dst_type.scalar == tl.bfloat16 and src.dtype.scalar != tl.bfloat16:
             return narrow(cast(self, src, tl.float32))
         return cast(self, widen(src), dst_type) if dst_type.scalar != src.dtype.scalar else src
 
-    def fp_to_fp(self, src, dst_type, rounding_mode):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def fp_to_fp(self, src, dst_type, rounding_mode):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         eight_bits = dst_type.scalar.is_fp8() or src.dtype.scalar.is_fp8()
         bfloat16 = tl.bfloat16 in (dst_type.scalar, src.dtype.scalar)
         return (
@@ -52,7 +52,7 @@ def install() -> None:
             else convert(self, src, dst_type, rounding_mode)
         )
 
-    def reduce_or_scan(self, values):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def reduce_or_scan(self, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         if not isinstance(values, tuple):
             return reduce_or_scan(self, (values,))[0]
         found = apply(self, tuple(map(_widen_tensor, values)))
@@ -62,12 +62,12 @@ def install() -> None:
         ) + tuple(found[len(values) :])
 
     builder.cast_impl, builder.create_fp_to_fp = cast_impl, fp_to_fp
-    builder.get_bf16 = lambda self, value: narrow(TensorHandle(np.array([value], np.float32), tl.float32))
-    interpreter.ReduceScanOpInterface.apply = reduce_or_scan
+    builder.get_bf16 = lambda self, value: narrow(TensorHandle(np.array([value], np.float32), tl.float32))  # type: ignore
+    interpreter.ReduceScanOpInterface.apply = reduce_or_scan  # type: ignore
 
 
-def _wide(method):  # type: ignore[no-untyped-def]  # noqa: ANN
-    def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN
+def _wide(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         if not any(isinstance(arg, TensorHandle) and arg.dtype.scalar == tl.bfloat16 for arg in args):
             return method(self, *args)
         return narrow(method(self, *(widen(arg) if isinstance(arg, TensorHandle) else arg for arg in args)))
@@ -84,5 +84,5 @@ def _narrow_tensor(value: tl.tensor) -> tl.tensor:
 
 
 def _typed(value: tl.tensor, handle: TensorHandle, scalar: tl.dtype) -> tl.tensor:
-    kind = tl.block_type(scalar, list(value.shape)) if value.type.is_block() else scalar
+    kind = tl.block_type(scalar, list(value.shape)) if isinstance(value.type, tl.block_type) else scalar
     return tl.tensor(handle, kind)

@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
@@ -94,13 +95,13 @@ def capture_launches(target: str) -> Launches:
     launches = Launches()
     distinct: dict[tuple[int, str], Captured] = {}
 
-    def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         kwargs["debug"] = kwargs.get("debug", self.debug)
         _, _, _, backend, binder = self.device_caches[0]
         bound, specialization, options = binder(*args, **kwargs)
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
         size = grid(bound) if callable(grid) else grid
-        launches.add(Launch(self.__name__, tuple(int(n) for n in size)))
+        launches.add(Launch(self.__name__, tuple(int(n) for n in size)))  # type: ignore
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
         if key in distinct:
             distinct[key].launches += 1
@@ -125,8 +126,8 @@ def _lower(captured: Captured) -> dict[str, object]:
     from triton.runtime import driver
     from triton.runtime.jit import get_jit_fn_file_line
 
-    target = driver.active.get_current_target()
-    backend = make_backend(target)
+    target: GPUTarget = driver.active.get_current_target()  # type: ignore[assignment]
+    backend: Any = make_backend(target)
     source = ASTSource(captured.function, captured.signature, captured.constexprs, captured.attributes)
     options = captured.options
     metadata: dict[str, object] = {"target": target, **vars(options)}

@@ -118,7 +118,7 @@ def tensors(tree: object) -> Iterator[torch.Tensor]:
     elif isinstance(tree, Mapping):
         yield from tensors(list(tree.values()))
     elif hasattr(tree, "block_shape") and hasattr(tree, "base"):  # triton's TensorDescriptor
-        yield from tensors(tree.base)
+        yield from tensors(tree.base)  # type: ignore[attr-defined]
 
 
 def address(tensor: torch.Tensor) -> int:
@@ -150,7 +150,7 @@ def to_device(tree: wire.Tree, device: str) -> Sequence[object]:
     if isinstance(tree, torch.Tensor):
         return tree.to(device)  # type: ignore[return-value]
     if isinstance(tree, (list, tuple)):
-        return type(tree)([to_device(item, device) for item in tree])
+        return type(tree)([to_device(item, device) for item in tree])  # type: ignore[arg-type]
     if isinstance(tree, dict):
         return {key: to_device(item, device) for key, item in tree.items()}  # type: ignore[return-value]
     return tree  # type: ignore[return-value]

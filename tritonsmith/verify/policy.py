@@ -28,11 +28,13 @@ DUNDERS = {"__init__", "__name__", "__doc__", "__file__", "__all__", "__call__",
 TORCH_CLOSED = {
     "ops", "compile", "library", "jit", "utils", "autograd", "hub", "load", "save", "multiprocessing", "distributed",
     "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
-    "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads", "use_deterministic_algorithms",
-    "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision", "backends", "profiler", "Generator",
+    "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
+    "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
+    "backends", "profiler", "Generator",
 }  # fmt: skip
 TORCH_CUDA_OPEN = {
-    "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize", "get_device_capability",
+    "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
+    "get_device_capability",
 }  # fmt: skip
 TORCH_GLUE = {
     "empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "tensor",
@@ -41,21 +43,21 @@ TORCH_GLUE = {
     "chunk", "movedim", "unbind", "atleast_1d", "atleast_2d", "ravel", "numel", "is_floating_point", "promote_types",
     "result_type", "finfo", "iinfo", "Tensor", "dtype", "float32", "float16", "bfloat16", "float64", "int8", "int16",
     "int32", "int64", "uint8", "bool", "long", "half", "float", "double", "int", "contiguous_format", "channels_last",
-    "get_default_dtype", "inference_mode", "is_grad_enabled", "scalar_tensor", "new_empty", "strided", "select", "narrow",
-    "clone", "inf", "pi", "nan", "preserve_format",
+    "get_default_dtype", "inference_mode", "is_grad_enabled", "scalar_tensor", "new_empty", "strided", "select",
+    "narrow", "clone", "inf", "pi", "nan", "preserve_format",
 }  # fmt: skip
 
 GLUE_OPERATORS = {
-    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros", "ones",
-    "ones_like", "new_ones", "full", "full_like", "new_full", "zero_", "fill_", "fill", "arange", "scalar_tensor",
-    "lift_fresh", "lift_fresh_copy", "tensor", "resize_",
-    "view", "_unsafe_view", "reshape", "_reshape_alias", "view_as", "expand", "permute", "transpose", "t", "squeeze",
-    "unsqueeze", "select", "slice", "narrow", "as_strided", "alias", "detach", "detach_", "flatten", "unflatten",
-    "unbind", "split", "split_with_sizes", "chunk", "unfold", "diagonal", "movedim", "swapaxes", "view_as_real",
-    "view_as_complex", "transpose_", "t_", "squeeze_", "unsqueeze_", "as_strided_",
-    "clone", "copy_", "_to_copy", "contiguous", "to", "copy", "cat", "stack", "constant_pad_nd", "_copy_from",
-    "repeat", "_local_scalar_dense", "item", "is_same_size", "stride", "size", "sym_size", "sym_stride", "numel",
-    "dim", "is_contiguous", "_has_compatible_shallow_copy_type", "set_", "record_stream", "is_pinned", "device",
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros",
+    "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "zero_", "fill_", "fill", "arange",
+    "scalar_tensor", "lift_fresh", "lift_fresh_copy", "tensor", "resize_", "view", "_unsafe_view", "reshape",
+    "_reshape_alias", "view_as", "expand", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "slice",
+    "narrow", "as_strided", "alias", "detach", "detach_", "flatten", "unflatten", "unbind", "split",
+    "split_with_sizes", "chunk", "unfold", "diagonal", "movedim", "swapaxes", "view_as_real", "view_as_complex",
+    "transpose_", "t_", "squeeze_", "unsqueeze_", "as_strided_", "clone", "copy_", "_to_copy", "contiguous", "to",
+    "copy", "cat", "stack", "constant_pad_nd", "_copy_from", "repeat", "_local_scalar_dense", "item", "is_same_size",
+    "stride", "size", "sym_size", "sym_stride", "numel", "dim", "is_contiguous", "_has_compatible_shallow_copy_type",
+    "set_", "record_stream", "is_pinned", "device",
 }  # fmt: skip
 """Aten operators that move or name memory but compute no value."""
 

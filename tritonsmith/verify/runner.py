@@ -76,8 +76,9 @@ class Session:
         if self.module is None or not isinstance(tree, dict):
             raise RuntimeError("nothing is loaded")
         _seed(int(str(header["seed"])))
+        init = tree["init"]
         with on_device(self.device):
-            model = self.module.ModelNew(*tree["init"])
+            model = self.module.ModelNew(*(init if isinstance(init, (list, tuple)) else ()))
         if not isinstance(model, nn.Module):
             raise TypeError("ModelNew is no nn.Module")
         dtype = header.get("dtype")
@@ -127,6 +128,7 @@ class Session:
 
     @property
     def device(self) -> str:
+        """Where tensors live in this mode."""
         return "cuda" if self.mode == "cuda" else "cpu"
 
 

@@ -83,7 +83,8 @@ def set_limits(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     if limits.memory_bytes is not None:
         inherited = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (inherited + limits.memory_bytes,) * 2)
+        total = inherited + limits.memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (total, total))
 
 
 def drop_capabilities() -> None:
@@ -155,7 +156,8 @@ _DENIED = {
     "unshare": 272, "setns": 308, "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161,
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "keyctl": 250, "add_key": 248,
     "request_key": 249, "open_by_handle_at": 304, "memfd_secret": 447, "sched_setaffinity": 203,
-    "setpriority": 141, "setpgid": 109, "setsid": 112, "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240, "inotify_init1": 294,
+    "setpriority": 141, "setpgid": 109, "setsid": 112, "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240,
+    "inotify_init1": 294,
 }  # fmt: skip
 _LOCAL_SOCKETS = {"connect", "bind", "listen", "accept", "accept4"}
 _SOCKET, _AF_UNIX = 41, 1

@@ -11,7 +11,7 @@ Does not find races between threads of one program, nor reads of memory that not
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,10 +46,10 @@ class _Region:
 class Shadow:
     """The memory of one launch."""
 
-    def __init__(self, launches: Launches, launch: Launch, given: dict[str, torch.Tensor]) -> None:
+    def __init__(self, launches: Launches, launch: Launch, given: Sequence[tuple[str, torch.Tensor]]) -> None:
         self._launches, self._launch = launches, launch
         self._regions: dict[int, _Region] = {}
-        for name, tensor in given.items():
+        for name, tensor in given:
             start, size = address(tensor), tensor.untyped_storage().nbytes()
             if size and start not in self._regions:
                 empty = np.full(size, _NOBODY, np.int32)
@@ -184,11 +184,10 @@ def install(launches: Launches) -> None:
         builder.set_grid_idx,
     )
 
-    def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         launch = Launch(self.fn.__name__, ())
-        given = {}
-        for name, value in [*zip(self.arg_names, args, strict=False), *kwargs.items()]:
-            given |= {name: tensor for tensor in tensors(value)}
+        named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
+        given = [(name, tensor) for name, value in named for tensor in tensors(value)]
         current.append(Shadow(launches, launch, given))
         patched.clear()
         launches.active = True
@@ -200,31 +199,31 @@ def install(launches: Launches) -> None:
             current.pop()
             launches.add(launch)
 
-    def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
         current[-1].program = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z
 
-    def masked_load(self, ptrs, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def masked_load(self, ptrs, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         width = _width(ptrs.get_element_ty())
         allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width)
         return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest)
 
-    def masked_store(self, ptrs, value, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def masked_store(self, ptrs, value, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptrs.data.shape)
         values = np.broadcast_to(value.data, ptrs.data.shape)
         allowed = current[-1].store(ptrs.data, lanes, values, _width(ptrs.get_element_ty()))
         return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest)
 
-    def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), _width(ptr.get_element_ty()))
         return cas(self, ptr, *rest)
 
-    def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
         allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()))
         return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
 
-    def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         if current:
             *batch, rows, inner = a.data.shape
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
@@ -232,16 +231,18 @@ def install(launches: Launches) -> None:
 
     interpreter.GridExecutor.__call__ = run
     builder.set_grid_idx = set_grid_idx
-    builder.create_masked_load, builder.create_masked_store = masked_load, masked_store
-    builder.create_atomic_cas, builder.create_atomic_rmw, builder.create_dot = atomic_cas, atomic_rmw, create_dot
+    builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
+    builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
+    builder.create_dot = create_dot  # type: ignore
     patch_tensor = interpreter._patch_lang_tensor
 
-    def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         # triton 3.6 converts one-element arrays with int(), which numpy >= 2.4 refuses.
         patch_tensor(tensor, scope)
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.squeeze()))
 
     interpreter._patch_lang_tensor = patch_lang_tensor
+    tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     # Nothing can be timed here: the first configuration stands for all.
     Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
 
@@ -256,7 +257,7 @@ def _patch_once() -> set[frozenset[int]]:
     original: Callable[..., object] = interpreter._patch_lang
     nothing: list[Callable[[], object]] = []
 
-    def patch(fn):  # type: ignore[no-untyped-def]  # noqa: ANN
+    def patch(fn):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         visible = frozenset(id(value) for value in fn.__globals__.values() if value is tl or value is tl.core)
         if visible in patched:
             return nothing[0]()
@@ -267,6 +268,11 @@ def _patch_once() -> set[frozenset[int]]:
 
     interpreter._patch_lang = patch
     return patched
+
+
+def _constexpr_or_tensor(cls: type[tl.constexpr], *value: object) -> object:
+    """A module's `tl.constexpr` times a tensor is a tensor; the interpreter would wrap it as a constant."""
+    return value[0] if value and isinstance(value[0], tl.tensor) else object.__new__(cls)
 
 
 def _width(dtype: tl.dtype) -> int:

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 Tree: TypeAlias = (
-    "None | bool | int | float | str | torch.dtype | torch.Tensor | list[Tree] | tuple[Tree, ...] | dict[str, Tree]"
+    "bool | int | float | str | torch.dtype | torch.Tensor | list[Tree] | tuple[Tree, ...] | dict[str, Tree] | None"
 )
 """What forward may take and give: scalars and tensors in lists, tuples and dicts."""
 
