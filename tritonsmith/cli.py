@@ -6,7 +6,6 @@ each command reads its arguments, calls the library, and prints.
 
 import json
 import logging
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -24,6 +24,8 @@ class _Section(BaseModel):
 
 
 class RunConfig(_Section):
+    """Where a run lives and what it does."""
+
     dir: Path = Path("runs/run")
     """Everything the run writes goes below this folder."""
     seed: int = 0
@@ -32,6 +34,8 @@ class RunConfig(_Section):
 
 
 class ModelConfig(_Section):
+    """The model that is trained or evaluated."""
+
     id: str = "nano"
     """`nano` (shipped in the package), a hub id, or a local path."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -42,6 +46,8 @@ class ModelConfig(_Section):
 
 
 class LoraSection(_Section):
+    """Low-rank adaptation (requirements row 6); off: all weights are trained."""
+
     enabled: bool = True
     r: int = 16
     alpha: int = 32
@@ -51,6 +57,8 @@ class LoraSection(_Section):
 
 
 class TasksConfig(_Section):
+    """The tasks of RL and of evaluation."""
+
     train: str = "synthetic:64:seed=0"
     """SPEC of the tasks RL trains on."""
     heldout: str = "synthetic:32:seed=1:split=heldout"
@@ -58,6 +66,8 @@ class TasksConfig(_Section):
 
 
 class SftConfig(_Section):
+    """Supervised fine-tuning (requirements row 8)."""
+
     data: str = "synthetic:256:seed=2"
     """SPEC of synthetic tasks whose pairs are made and verified, or a JSONL of prompt/completion rows."""
     epochs: float = 1.0
@@ -71,6 +81,8 @@ class SftConfig(_Section):
 
 
 class BestOfNConfig(_Section):
+    """RL, style A: rounds of sampling, keeping the best, fine-tuning on them."""
+
     n: int = 10
     keep: int = 3
     """N = 10, K = 3: requirements row 2."""
@@ -89,6 +101,8 @@ class BestOfNConfig(_Section):
 
 
 class GrpoSection(_Section):
+    """RL, style B: GRPO on TRL's trainer."""
+
     num_generations: int = 4
     beta: float = 0.1
     lr: float = 1e-6
@@ -105,12 +119,16 @@ class GrpoSection(_Section):
 
 
 class RewardConfig(_Section):
+    """How a verdict becomes a reward."""
+
     scheme: Literal["staged", "binary", "frontend", "midend"] = "staged"
     cap: float = 1.0
     """Speedup gain above 1 that earns the whole speed bonus."""
 
 
 class VerifyConfig(_Section):
+    """What the verifier runs on, for whom it compiles, and what it allows."""
+
     device: Literal["auto", "cpu", "cuda"] = "auto"
     policy: Literal["strict", "lenient"] = "strict"
     target: str = "sm_90"
@@ -133,6 +151,8 @@ class ExtensionsConfig(_Section):
 
 
 class CurriculumConfig(_Section):
+    """Extension 3: how often level 2 is drawn."""
+
     p_min: float = 0.1
     p_max: float = 0.5
     threshold: float = 0.4
@@ -142,6 +162,8 @@ class CurriculumConfig(_Section):
 
 
 class EvalConfig(_Section):
+    """Evaluation: completions a task and how they are drawn."""
+
     samples: int = 10
     temperature: float = 0.8
     top_p: float = 1.0
@@ -152,6 +174,8 @@ class EvalConfig(_Section):
 
 
 class Config(_Section):
+    """All of it: what TOML files hold."""
+
     run: RunConfig = Field(default_factory=RunConfig)
     model: ModelConfig = Field(default_factory=ModelConfig)
     lora: LoraSection = Field(default_factory=LoraSection)
