@@ -309,11 +309,15 @@ class _Trial:
             if "cuda" not in self._runners:
                 self._load("cuda")
             self._build("cuda", variant, model)
+            self._ask("cuda", {"do": "hold"}, inputs)
+            waiting = time.monotonic()
             with _gpu, torch.no_grad():
+                # Waiting for the GPU is not the candidate's time.
+                self._deadline = (self._deadline or 0.0) + time.monotonic() - waiting
                 reference = timing.measure(lambda: model(*inputs), preset)
                 torch.cuda.synchronize()
                 header = {"do": "time", "warmups": preset.warmups, "trials": preset.trials}
-                reply, _ = self._ask("cuda", header, inputs)
+                reply, _ = self._ask("cuda", header)
         except RunnerFailed as failure:
             return Outcome(False, failure.finding.message, [failure.finding])
         times = reply.get("milliseconds")

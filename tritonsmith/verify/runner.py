@@ -10,7 +10,7 @@ import random
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import torch
@@ -32,6 +32,7 @@ def main(channel: socket.socket) -> None:
         "build": session.build,
         "forward": session.forward,
         "compile": session.compile,
+        "hold": session.hold,
         "time": session.time,
     }
     while True:
@@ -53,6 +54,7 @@ class Session:
         self.module: ModuleType | None = None
         self.model: nn.Module | None = None
         self.launches = observe.Launches()
+        self.held: Sequence[object] = ()
 
     def load(self, header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
         """Import the candidate's source in the given mode."""
@@ -115,13 +117,18 @@ class Session:
 
         return {"kernels": compiler.lower_all(self.launches)}, None
 
-    def time(self, header: dict[str, object], tree: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
-        """Time `forward` on the GPU; answers with each trial's milliseconds."""
+    def hold(self, _: dict[str, object], tree: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
+        """Take the inputs that are to be timed, while other candidates may still have the GPU."""
+        self.held = observe.to_device(tree, self.device)
+        return {"ok": True}, None
+
+    def time(self, header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
+        """Time `forward` on the held inputs; answers with each trial's milliseconds."""
         from tritonsmith.verify import timing
 
         if self.model is None:
             raise RuntimeError("nothing is built")
-        model, inputs = self.model, observe.to_device(tree, self.device)
+        model, inputs = self.model, self.held
         preset = timing.Preset(int(str(header["warmups"])), int(str(header["trials"])), 0.0)
         with torch.no_grad():
             return {"milliseconds": timing.measure(lambda: model(*inputs), preset)}, None
