@@ -5,8 +5,8 @@ import ast
 import pytest
 import torch
 
-from tritonsmith.tasks import operators, synthetic
-from tritonsmith.tasks.synthetic import Graph, Step
+from tritonsmith.tasks import operators, synthetic, writing
+from tritonsmith.tasks.graph import Graph, Step
 from tritonsmith.types import Task
 
 SMALL = {"batch_size": 5, "rows": 5, "M": 5, "channels": 3, "height": 4, "width": 6, "length": 9}
@@ -110,9 +110,9 @@ def test_spellings_and_module_mean_the_same(operator: operators.Operator) -> Non
     step = Step(operator.name, tuple(values[0] for values in operator.constants))
     names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
     names |= {"x": torch.rand(6, 33, dtype=torch.float64) + 0.1, "y": torch.randn(6, 33, dtype=torch.float64)}
-    spellings = [synthetic.spell(one, step, "x", "y") for one in operator.spellings]
+    spellings = [writing.spell(one, step, "x", "y") for one in operator.spellings]
     if operator.module:
-        spellings.append(synthetic.spell(operator.module, step, "") + "(x)")
+        spellings.append(writing.spell(operator.module, step, "") + "(x)")
     first, *others = [eval(text, names) for text in spellings]
     for other in others:
         torch.testing.assert_close(other, first)

@@ -12,7 +12,7 @@ import pytest
 from tritonsmith.config import VerifyConfig
 from tritonsmith.data import build, templates
 from tritonsmith.tasks import operators, synthetic
-from tritonsmith.tasks.synthetic import Graph, Step
+from tritonsmith.tasks.graph import Graph, Step
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
 

@@ -6,7 +6,7 @@ learns to write, and what reinforcement learning starts from. float32 only.
 
 from dataclasses import dataclass
 
-from tritonsmith.tasks.synthetic import Graph, Step
+from tritonsmith.tasks.graph import Graph, Step
 from tritonsmith.types import Task
 
 

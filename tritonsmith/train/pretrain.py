@@ -37,7 +37,7 @@ from tritonsmith.data import build
 from tritonsmith.extract import extract
 from tritonsmith.prompts import messages
 from tritonsmith.tasks import synthetic
-from tritonsmith.tasks.synthetic import Graph
+from tritonsmith.tasks.graph import Graph
 from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.generate import Sampler
