@@ -23,12 +23,13 @@ def main(
     seeds: Annotated[str, typer.Option(help="run.seed of each run")] = "0,1,2",
     config: Path = Path("configs/demo.toml"),
     out: Annotated[Path, typer.Option(help="folder of the runs")] = Path("runs/demo-seeds"),
+    set_: Annotated[list[str] | None, typer.Option("--set", help="as for `tritonsmith run`")] = None,
 ) -> None:
     """Run, measure, print."""
     folders, costs = [], []
     for seed in seeds.split(","):
         folder = out / f"seed-{seed}"
-        costs.append((seed, *run(config, folder, int(seed))))
+        costs.append((seed, *run(config, folder, [f"run.seed={seed}", *(set_ or [])])))
         folders.append(folder)
     typer.echo("# The demo over several seeds\n")
     typer.echo(f"`python benchmarks/demo.py --seeds {seeds} > benchmarks/demo.md`, two CPU cores, no GPU.\n")
@@ -38,10 +39,11 @@ def main(
         typer.echo(f"| {seed} | {seconds / 60:.1f} | {peak / 1e9:.1f} |")
 
 
-def run(config: Path, folder: Path, seed: int) -> tuple[float, int]:
+def run(config: Path, folder: Path, settings: list[str]) -> tuple[float, int]:
     """One run; returns its seconds and the peak of its processes' proportional memory in bytes."""
     command = [sys.executable, "-m", "tritonsmith.cli", "run", str(config)]
-    command += ["--set", f"run.dir={folder}", "--set", f"run.seed={seed}"]
+    for setting in (f"run.dir={folder}", *settings):
+        command += ["--set", setting]
     start, peak = time.monotonic(), 0
     process = subprocess.Popen(command, stdout=sys.stderr)
     while process.poll() is None:

@@ -1,5 +1,7 @@
 """Targets, assembling at the judge, and what a verdict says of the compiler's work."""
 
+import time
+
 import pytest
 from judging import DOUBLE, FORWARD, KERNEL, SUITE, double, judge, kernel, rules
 
@@ -107,3 +109,9 @@ def test_launch_options_reach_the_compiler(verifier: Verifier) -> None:
         for n in (1, 16)
     )
     assert few is not None and many is not None and few > 2 * many
+
+
+def test_what_is_not_assembled_in_time_is_a_finding() -> None:
+    rows: list[dict[str, object]] = [{"name": "k", "shared": 0, "assembly": "// never seen", "launches": 1}]
+    _, findings = compiler.assemble(rows, "sm_90", time.monotonic() - 1)
+    assert [finding.rule for finding in findings] == ["assemble"] and "time" in findings[0].message

@@ -56,12 +56,20 @@ def test_saved_configuration_loads_as_itself(tmp_path: Path) -> None:
         ("verify.workers=0", "verify.workers"),
         ("nosuch.key=1", "nosuch"),
         ("verify=3", "verify"),
+        ("best_of_n.n=0", "best_of_n.n"),
+        ("grpo.loss=nosuch", "grpo.loss"),
+        ("curriculum.p_min=0.9", "curriculum"),
+        ("eval.ks=[0]", "eval.ks.0"),
         ("verify.device", "verify.device"),
         ("=1", "=1"),
     ],
 )
 def test_wrong_override_is_named_in_one_line(override: str, names: str) -> None:
     assert names in _error(override)
+
+
+def test_a_misspelt_key_is_called_so() -> None:
+    assert _error("best_of_n.round=3") == "config: best_of_n.round: there is no such setting"
 
 
 def test_override_through_a_value_is_an_error() -> None:

@@ -98,6 +98,25 @@ def test_sampler_follows_the_curriculum_as_it_moves() -> None:
     assert all(next(batches) >= 8 for _ in range(4))
 
 
+def test_sampler_goes_on_with_the_batches_that_were_read_ahead() -> None:
+    def sampler(seed: int) -> CurriculumSampler:
+        return CurriculumSampler([1] * 8 + [2] * 8, Curriculum(), batch=2, repeat=1, again=1, seed=seed)
+
+    first = sampler(0)
+    order = iter(first)
+    batches = [[next(order), next(order)] for _ in range(4)]
+    second = sampler(1)
+    second.go_to(json.loads(json.dumps(first.place())))
+    resumed = iter(second)
+    assert [[next(resumed), next(resumed)] for _ in range(4)] == batches
+    assert [next(resumed) for _ in range(4)] == [next(order) for _ in range(4)]
+
+
+def test_sampler_replays_nothing_of_an_epoch_that_has_ended() -> None:
+    sampler = CurriculumSampler([1] * 4, Curriculum(), batch=2, repeat=1, again=1, seed=0)
+    assert len(list(sampler)) == 4 and sampler.place()["drawn"] == []
+
+
 def make_config(folder: Path, tiny: Path, curriculum: bool = True, **fields: object) -> Config:
     settings = {"num_generations": 2, "batch": 2, "max_prompt": 4096, "max_completion": 8, "steps": 4, "save_steps": 2}
     config = Config(
@@ -137,7 +156,7 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     with caplog.at_level(logging.INFO):
         folder = grpo.train(config, tasks, verifier, None)
     assert "checkpoint-2" in caplog.text
-    assert path.read_bytes().startswith(before)
+    assert path.read_bytes() == before
     assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4
     assert list((tmp_path / "tensorboard" / "grpo").glob("events.*"))
 
@@ -160,6 +179,13 @@ def test_prompts_longer_than_max_prompt_are_an_error_when_none_is_left(
 ) -> None:
     with pytest.raises(ConfigError, match="max_prompt"):
         grpo.train(make_config(tmp_path, tiny_folder, max_prompt=3), tasks, verifier, None)
+
+
+def test_a_step_of_more_tasks_than_there_are_is_a_config_error(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    with pytest.raises(ConfigError, match="5 distinct tasks"):
+        grpo.train(make_config(tmp_path, tiny_folder, batch=10), tasks, verifier, None)
 
 
 def test_numbers_that_do_not_fit_together_are_a_config_error(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from tritonsmith.config import LoraSection, ModelConfig
+from tritonsmith.config import ConfigError, LoraSection, ModelConfig
 from tritonsmith.data import build
 from tritonsmith.tasks import synthetic
 from tritonsmith.train import models, pretrain
@@ -94,3 +94,9 @@ def test_nano_loads_and_is_small() -> None:
     assert model.dtype == torch.float32
     assert model.config.vocab_size >= len(tokenizer)
     assert sum(file.stat().st_size for file in models.NANO.glob("*.safetensors")) <= 12 * 2**20
+
+
+def test_a_path_without_a_model_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"model.id: no model") as caught:
+        models.load(ModelConfig(id=str(tmp_path)))
+    assert "\n" not in str(caught.value)

@@ -164,3 +164,13 @@ def test_a_reference_that_overflows_in_its_dtype_is_matched_there() -> None:
     truth = Truth(torch.tensor([1e6, 1.0], dtype=torch.float64), torch.tensor([math.inf, 1.0], dtype=torch.float16))
     assert compare(truth, torch.tensor([math.inf, 1.0], dtype=torch.float16), "v") is None
     assert _rejected(truth, torch.tensor([6e4, 1.0], dtype=torch.float16))
+
+
+def test_where_only_float64_is_not_finite_nothing_else_is_forgiven() -> None:
+    native = torch.ones(64)
+    exact = native.double()
+    exact[0] = torch.inf
+    got = native.clone()
+    got[5] = 1.5
+    assert compare(Truth(exact, native), native, "as given") is None
+    assert compare(Truth(exact, native), got, "as given") is not None

@@ -43,6 +43,26 @@ def test_hand_written_kernel_breaks_no_rule(id: str) -> None:
         ("torch.cuda.graphs", "torch-attribute"),
         ("torch.compile(f)", "torch-attribute"),
         ("torch.load('x')", "torch-attribute"),
+        ("torch.os", "torch-attribute"),
+        ("torch.ctypes", "torch-attribute"),
+        ("getattr(torch, 'os')", "torch-attribute"),
+        ("torch.nn.functional.torch.ops", "torch-attribute"),
+        ("nn.functional._VF", "torch-attribute"),
+        ("triton.runtime.interpreter.np", "torch-attribute"),
+        ("triton.knobs", "torch-attribute"),
+        ("t = torch; t.os", "torch-attribute"),
+        ("torch.autograd.grad", "torch-attribute"),
+        ("import typing; typing.get_type_hints(f)", "torch-attribute"),
+        ("import functools; functools.update_wrapper(f, g, ('x',))", "torch-attribute"),
+        ("import functools; functools.wraps(f, ('x',))", "torch-attribute"),
+        ("from enum import bltns", "import"),
+        ("from typing import sys", "import"),
+        ("x = [torch]", "module-value"),
+        ("f(nn.functional)", "module-value"),
+        ("def f(m=torch): pass", "module-value"),
+        ("g = getattr", "getattr"),
+        ("type('M', (), {})", "builtin"),
+        ("def __class_getitem__(): pass", "dunder"),
         ("torch.mm = None", "patch"),
         ("torch.Tensor.relu = None", "patch"),
         ("tl.load = None", "patch"),
@@ -71,11 +91,19 @@ def test_rule_finds_its_line(line: str, rule: str) -> None:
         "if __name__ == '__main__':\n    pass",
         "def __call__():\n    pass",
         "print('hello')",
+        "from triton.tools.tensor_descriptor import TensorDescriptor",
+        "from torch.autograd import Function",
+        "class Tanh(torch.autograd.Function):\n    pass",
+        "import torch.nn.functional as F\ndef f(x):\n    B, F = x.shape\n    return [B, F]",
+        "F = torch.nn.functional",
+        "libdevice = tl.extra.cuda.libdevice",
+        "import functools\ndef f(g):\n    @functools.wraps(g)\n    def h(x): return g(x)\n    return h",
+        "DEVICE = triton.runtime.driver.active.get_active_torch_device()",
         "x = isinstance(3, int) and len([1]) == max(1, 0)",
     ],
 )
 def test_honest_line_passes(line: str) -> None:
-    assert _rules(double(head=line + "\n" + HEAD)) == set()
+    assert _rules(double(head=HEAD + line + "\n\n")) == set()
 
 
 @pytest.mark.parametrize(
@@ -152,3 +180,47 @@ def test_judgement_of_a_run(seen: dict[str, object], rules: set[str]) -> None:
 def test_lenient_lets_torch_compute_in_a_run() -> None:
     seen = {"launches": [{}], "touched": True, "operators": {"aten.mm.default": 1}}
     assert policy.check_run(seen, "lenient") == []
+
+
+def test_special_name_in_a_pattern_is_found() -> None:
+    pattern = "        match x:\n            case object(__class__=c):\n                pass\n"
+    assert _rules(double(pattern + FORWARD)) == {"dunder"}
+
+
+@pytest.mark.parametrize("name", ["tolist", "numpy", "apply_", "untyped_storage"])
+def test_values_may_not_leave_for_python(name: str) -> None:
+    source = double(f"        y = x.{name}()\n{FORWARD}")
+    assert _rules(source) == {"host-compute"}
+    assert _rules(source, "lenient") == set()
+
+
+def test_expression_that_is_too_deep_is_a_finding() -> None:
+    assert _rules(double(head=HEAD + "x = " + "+".join(["1"] * 2500) + "\n")) == {"syntax"}
+
+
+@pytest.mark.parametrize(("count", "rules"), [(16, set()), (17, {"host-compute"})])
+def test_few_single_values_may_be_read(count: int, rules: set[str]) -> None:
+    seen = {"launches": [{}], "touched": True, "operators": {"aten._local_scalar_dense.default": count}}
+    assert {finding.rule for finding in policy.check_run(seen, "strict")} == rules
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "class ModelNew(nn.Module):\n    k = double_kernel\n    def forward(self, x):\n        return self.k(x)\n",
+        "class ModelNew(nn.Module):\n    def __init__(self):\n        self.kernel = double_kernel\n"
+        "    def forward(self, x):\n        return self.kernel(x)\n",
+        "class Inner(nn.Module):\n    def forward(self, x):\n        return double_kernel(x)\n"
+        "class ModelNew(nn.Module):\n    def __init__(self):\n        self.inner = Inner()\n"
+        "    def forward(self, x):\n        return self.inner(x)\n",
+    ],
+    ids=["class attribute", "instance attribute", "inner module"],
+)
+def test_kernel_may_be_reached_through_the_model(model: str) -> None:
+    assert _rules(HEAD + KERNEL + model) == set()
+
+
+def test_kernel_may_be_a_static_method() -> None:
+    method = KERNEL.strip().replace("\n", "\n    ")
+    source = f"{HEAD}class ModelNew(nn.Module):\n    @staticmethod\n    {method}\n\n    def forward(self, x):\n"
+    assert _rules(source + FORWARD.replace("double_kernel", "self.double_kernel")) == set()

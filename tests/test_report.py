@@ -151,6 +151,7 @@ def test_change_without_significance_is_not_called_a_rise(tmp_path: Path) -> Non
 
 
 def test_empty_run_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "sft").mkdir()
     text = build(tmp_path).read_text()
     for part in ("No settings", "No SFT curve", "No evaluation", "No reinforcement learning"):
         assert part in text
@@ -160,6 +161,18 @@ def test_records_of_another_version_are_left_out_and_named(run_dir: Path) -> Non
     (run_dir / "eval" / "sft.jsonl").write_text('{"task": "t1", "old": true}\n')
     text = build(run_dir).read_text()
     assert "eval/sft.jsonl is left out" in text
+
+
+def test_a_step_drawn_again_after_a_kill_counts_once(tmp_path: Path) -> None:
+    again = [record("grpo", "a", 0, "wrong"), record("grpo", "a", 1, "wrong"), record("grpo", "a", 0, "correct")]
+    write(tmp_path / "grpo" / "records.jsonl", again)
+    assert [(r.sample, r.verdict.correct) for r in load(tmp_path).grpo] == [(0, True), (1, False)]
+
+
+def test_a_folder_without_a_run_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="not a run folder"):
+        build(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:

@@ -93,3 +93,11 @@ def test_no_launch_is_no_speedup() -> None:
 def test_rows_of_another_form_count_nothing() -> None:
     small = Footprint((Cost(8.0, 0.0),), 8.0)
     assert roofline.predict([{"bytes_loaded": "x"}], {}, small, small, "sm_90").bytes_moved == 0
+
+
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -1, 10**30, "many", None])
+def test_counts_that_no_runner_of_ours_gives_do_no_harm(count: object) -> None:
+    small = roofline.Footprint((roofline.Cost(8.0, 8.0),), 8.0)
+    launches = [{"bytes_loaded": count, "bytes_stored": 4, "dot_flops": count}]
+    found = roofline.predict(launches, {"aten.copy_.default": count}, small, small, "sm_90")
+    assert found.candidate_ms > 0 and found.speedup.median >= 0

@@ -84,6 +84,18 @@ def test_heldout_tasks_among_the_training_tasks_are_refused(tmp_path: Path, tiny
         run.run(make_config(tmp_path / "sft", tiny_folder, leaked))
 
 
+def test_as_many_workers_as_before_are_not_asked_for(tmp_path: Path, tiny_folder: Path) -> None:
+    make_config(tmp_path, tiny_folder, "verify.workers=1").save(tmp_path / "resolved.toml")
+    (tmp_path / "sft").mkdir()
+    run._same_as_before(make_config(tmp_path, tiny_folder, "verify.workers=2"))
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, tiny_folder: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"run.dir"):
+        run.run(make_config(tmp_path / "file" / "run", tiny_folder))
+
+
 def test_two_processes_cannot_work_in_one_run(tmp_path: Path) -> None:
     with run._locked(tmp_path), pytest.raises(ConfigError, match="another process"), run._locked(tmp_path):
         pass

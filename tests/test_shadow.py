@@ -1,9 +1,11 @@
 """The interpreter under shadow: bounds, races, traffic, TF32 and bfloat16, seen through the verifier."""
 
 import pytest
+import torch
 from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
 
 from tritonsmith.types import Task, Verdict
+from tritonsmith.verify import bfloat16
 from tritonsmith.verify.pool import Verifier
 
 
@@ -175,3 +177,81 @@ def test_bfloat16_arithmetic_is_as_on_a_gpu(verifier: Verifier, reference: str, 
     )
     verdict = judge(verifier, task, double(forward, BFLOAT16.replace("EXPRESSION", expression)))
     assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+TANH = _task("return torch.tanh(x)")
+
+
+def _elementwise(expression: str, head: str = HEAD) -> str:
+    return double(
+        kernel=KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "y").replace(
+            "    tl.store", f"    x = tl.load(x_ptr + offsets, mask=mask)\n    y = {expression}\n    tl.store"
+        ),
+        head=head,
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from triton.language.extra import libdevice",
+        "from triton.language.extra.cuda import libdevice",
+        "libdevice = tl.extra.cuda.libdevice",
+    ],
+)
+def test_libdevice_is_interpreted(verifier: Verifier, line: str) -> None:
+    verdict = judge(verifier, TANH, _elementwise("libdevice.tanh(x)", f"{HEAD}{line}\n\n"))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expression"),
+    [
+        ("torch.erf(x)", "libdevice.erf(x)"),
+        ("torch.rsqrt(x.abs() + 1)", "libdevice.rsqrt(libdevice.abs(x) + 1)"),
+        ("torch.pow(x.abs(), 1.5)", "libdevice.pow(libdevice.abs(x), 1.5)"),
+        ("torch.lgamma(x)", "libdevice.lgamma(x)"),
+        ("torch.atan2(x, x + 1)", "libdevice.atan2(x, x + 1)"),
+        ("torch.where(torch.isnan(x), x, -x)", "tl.where(libdevice.isnan(x) != 0, x, -x)"),
+    ],
+)
+def test_libdevice_gives_torchs_values(verifier: Verifier, reference: str, expression: str) -> None:
+    head = HEAD + "from triton.language.extra import libdevice\n\n"
+    verdict = judge(verifier, _task(f"return {reference}"), _elementwise(expression, head))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_libdevice_function_without_an_interpretation_is_named(verifier: Verifier) -> None:
+    head = HEAD + "from triton.language.extra import libdevice\n\n"
+    verdict = judge(verifier, TANH, _elementwise("libdevice.j0(x)", head))
+    assert not verdict.correct and "libdevice.j0" in verdict.findings[0].message
+
+
+@pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
+def test_tensor_descriptors_pass_at_sizes_made_smaller(verifier: Verifier, host: bool) -> None:
+    make = (
+        "TensorDescriptor.from_tensor({0}, [16, 16])" if host else "{0}",
+        "" if host else "    {0} = tl.make_tensor_descriptor({0}, [M, N], [N, 1], [16, 16])\n",
+    )
+    source = (
+        f"{HEAD}from triton.tools.tensor_descriptor import TensorDescriptor\n\n\n"
+        "@triton.jit\ndef double_kernel(a, b, M, N):\n"
+        f"{make[1].format('a')}{make[1].format('b')}"
+        "    row, column = tl.program_id(0) * 16, tl.program_id(1) * 16\n"
+        "    b.store([row, column], 2.0 * a.load([row, column]))\n\n\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n"
+        "        M, N = x.shape\n"
+        "        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))\n"
+        f"        a, b = {make[0].format('x')}, {make[0].format('out')}\n"
+        "        double_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](a, b, M, N)\n        return out\n"
+    )
+    verdict = judge(verifier, DOUBLE, source)
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_bfloat16_rounds_to_nearest_even_as_torch_does() -> None:
+    bits = torch.randint(-(2**31), 2**31 - 1, (4096,), generator=torch.Generator().manual_seed(0)).to(torch.int32)
+    values = torch.cat([bits.view(torch.float32), torch.tensor([0.0, -0.0, torch.inf, -torch.inf, 1e-45, 3.4e38])])
+    values = values[~values.isnan()]
+    found = torch.from_numpy(bfloat16._bits(values.numpy()).view("int16")).view(torch.bfloat16)
+    assert torch.equal(found, values.to(torch.bfloat16))

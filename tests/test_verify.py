@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from judging import DOUBLE, FORWARD, KERNEL, KERNEL_IDS, SUITE, double, judge, kernel, rules
+from judging import DOUBLE, FORWARD, HEAD, KERNEL, KERNEL_IDS, SUITE, double, judge, kernel, rules
 from kernel_bugs import Bug
 from kernel_bugs_level1 import BUGS as LEVEL1
 from kernel_bugs_level2 import BUGS as LEVEL2
@@ -500,3 +500,59 @@ def test_generators_of_the_caller_are_left_alone(verifier: Verifier) -> None:
     torch.manual_seed(5)
     judge(verifier, DOUBLE, double())
     assert torch.equal(torch.rand(3), wanted)
+
+
+# Ways to be correct without a kernel's work.
+
+COPY = KERNEL.replace("2.0 * ", "")
+
+
+def _copied(prepare: str, grid: str = "(triton.cdiv(x.numel(), 256),)") -> str:
+    return (
+        f"        y = x.clone()\n{prepare}        out = torch.empty_like(x)\n"
+        f"        double_kernel[{grid}](y, out, x.numel(), BLOCK=256)\n        return out\n"
+    )
+
+
+def test_torch_in_the_grid_function_is_seen(verifier: Verifier) -> None:
+    prepare = (
+        "        def grid(meta):\n            y.copy_(2.0 * x)\n            return (triton.cdiv(x.numel(), 256),)\n"
+    )
+    assert rules(judge(verifier, DOUBLE, double(_copied(prepare, "grid"), COPY))) == {"torch-compute"}
+
+
+def test_torch_in_a_kernel_that_only_the_interpreter_runs_is_seen(verifier: Verifier) -> None:
+    evil = COPY + "KEPT = []\n\n\n@triton.jit\ndef evil(y_ptr):\n    KEPT[1].copy_(KEPT[0].mul(2.0))\n\n\n"
+    prepare = (
+        "        if 'Interp' in str(type(double_kernel)):\n            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
+    )
+    assert rules(judge(verifier, DOUBLE, double(_copied(prepare), evil))) == {"torch-compute"}
+
+
+def test_kernel_that_the_compiler_was_not_shown_is_rejected(verifier: Verifier) -> None:
+    other = KERNEL + KERNEL.replace("double_kernel", "other_kernel")
+    forward = FORWARD.replace(
+        "double_kernel[", "(other_kernel if 'Interpreted' in str(type(double_kernel)) else double_kernel)["
+    )
+    assert rules(judge(verifier, DOUBLE, double(forward, other))) == {"uncompiled"}
+
+
+def test_values_read_one_by_one_are_no_glue(verifier: Verifier) -> None:
+    prepare = "        y = torch.tensor([2.0 * float(v) for v in x.view(-1)]).view(x.shape)\n"
+    assert rules(judge(verifier, DOUBLE, double(_copied(prepare), COPY))) == {"host-compute"}
+
+
+def test_autograd_function_passes(verifier: Verifier) -> None:
+    function = (
+        KERNEL + "class Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n" + FORWARD + "\n\n"
+    )
+    verdict = judge(verifier, DOUBLE, double("        return Double.apply(x)\n", function))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_device_named_by_the_driver_passes(verifier: Verifier) -> None:
+    head = HEAD + "DEVICE = triton.runtime.driver.active.get_active_torch_device()\n\n"
+    assert judge(
+        verifier, DOUBLE, double(FORWARD.replace("empty_like(x)", "empty_like(x, device=DEVICE)"), head=head)
+    ).correct

@@ -192,3 +192,10 @@ def test_closed_channel_is_a_wire_error(channel: tuple[socket.socket, socket.soc
     channel[0].close()
     with pytest.raises(wire.WireError):
         wire.receive(channel[1], time.monotonic() + 5)
+
+
+def test_a_reader_that_does_not_read_ends_at_the_deadline(channel: tuple[socket.socket, socket.socket]) -> None:
+    start = time.monotonic()
+    with pytest.raises(wire.WireTimeout):
+        wire.send(channel[0], {}, torch.zeros(1 << 20), start + 0.3)
+    assert time.monotonic() - start < 2

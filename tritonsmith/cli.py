@@ -195,8 +195,6 @@ def eval_(
 @app.command()
 def report(run_dir: Annotated[Path, typer.Argument(help="a run's folder")]) -> None:
     """Write RUN_DIR/report.html anew."""
-    if not run_dir.is_dir():
-        raise UserError(f"{run_dir} is no folder")
     from tritonsmith.report.build import build
 
     typer.echo(str(build(run_dir)))

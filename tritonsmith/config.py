@@ -7,16 +7,30 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
 from tritonsmith.errors import UserError
 
 
 class ConfigError(UserError):
     """A configuration the user must mend; its text is one line."""
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A probability, or a weight of a mean."""
 
 
 class _Section(BaseModel):
@@ -28,7 +42,7 @@ class RunConfig(_Section):
 
     dir: Path = Path("runs/run")
     """Everything the run writes goes below this folder."""
-    seed: int = 0
+    seed: NonNegativeInt = 0
     steps: list[Literal["sft", "best_of_n", "grpo", "eval", "report"]] = ["sft", "best_of_n", "eval", "report"]
     """What `tritonsmith run` does, in this order."""
 
@@ -49,9 +63,9 @@ class LoraSection(_Section):
     """Low-rank adaptation (requirements row 6); off: all weights are trained."""
 
     enabled: bool = True
-    r: int = 16
-    alpha: int = 32
-    dropout: float = 0.05
+    r: PositiveInt = 16
+    alpha: PositiveInt = 32
+    dropout: Share = 0.05
     """r, alpha and dropout as the source documents give them (requirements row 6)."""
     target_modules: list[str] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
@@ -70,52 +84,52 @@ class SftConfig(_Section):
 
     data: str = "synthetic:256:seed=2"
     """SPEC of synthetic tasks whose pairs are made and verified, or a JSONL of prompt/completion rows."""
-    epochs: float = 1.0
-    lr: float = 2e-4
-    batch: int = 2
-    accumulation: int = 1
-    max_length: int = 1024
+    epochs: PositiveFloat = 1.0
+    lr: PositiveFloat = 2e-4
+    batch: PositiveInt = 2
+    accumulation: PositiveInt = 1
+    max_length: PositiveInt = 1024
     packing: bool = False
     """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""
-    save_steps: int = 50
+    save_steps: PositiveInt = 50
 
 
 class BestOfNConfig(_Section):
     """RL, style A: rounds of sampling, keeping the best, fine-tuning on them."""
 
-    n: int = 10
-    keep: int = 3
+    n: PositiveInt = 10
+    keep: PositiveInt = 3
     """N = 10, K = 3: requirements row 2."""
-    rounds: int = 2
-    tasks_per_round: int = 32
-    epochs: float = 2.0
-    lr: float = 2e-4
-    batch: int = 8
-    temperature: float = 0.8
-    top_p: float = 1.0
-    max_new_tokens: int = 512
-    sample_batch: int = 64
+    rounds: PositiveInt = 2
+    tasks_per_round: PositiveInt = 32
+    epochs: PositiveFloat = 2.0
+    lr: PositiveFloat = 2e-4
+    batch: PositiveInt = 8
+    temperature: NonNegativeFloat = 0.8
+    top_p: Share = 1.0
+    max_new_tokens: PositiveInt = 512
+    sample_batch: PositiveInt = 64
     """Completions decoded together."""
-    replay: int = 0
+    replay: NonNegativeInt = 0
     """SFT rows mixed into each round's fine-tuning, against forgetting."""
 
 
 class GrpoSection(_Section):
     """RL, style B: GRPO on TRL's trainer."""
 
-    num_generations: int = 4
-    beta: float = 0.1
-    lr: float = 1e-6
-    batch: int = 4
-    accumulation: int = 1
-    max_prompt: int = 512
-    max_completion: int = 512
+    num_generations: PositiveInt = 4
+    beta: NonNegativeFloat = 0.1
+    lr: PositiveFloat = 1e-6
+    batch: PositiveInt = 4
+    accumulation: PositiveInt = 1
+    max_prompt: PositiveInt = 512
+    max_completion: PositiveInt = 512
     """K, beta, lr, batch and lengths: requirements row 10."""
-    steps: int = 100
-    temperature: float = 1.0
-    loss: str = "dr_grpo"
-    """Name of the TRL loss."""
-    save_steps: int = 20
+    steps: PositiveInt = 100
+    temperature: NonNegativeFloat = 1.0
+    loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dr_grpo"
+    """One of TRL's losses."""
+    save_steps: PositiveInt = 20
 
 
 class RewardConfig(_Section):
@@ -153,23 +167,29 @@ class ExtensionsConfig(_Section):
 class CurriculumConfig(_Section):
     """Extension 3: how often level 2 is drawn."""
 
-    p_min: float = 0.1
-    p_max: float = 0.5
-    threshold: float = 0.4
+    p_min: Share = 0.1
+    p_max: Share = 0.5
+    threshold: PositiveFloat = 0.4
     """p(level 2) = p_min + (p_max - p_min) * min(acc_L1 / threshold, 1): requirements row 18."""
-    decay: float = 0.9
+    decay: Share = 0.9
     """Weight of the past in the moving average of the level-1 correct rate."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.p_min > self.p_max or self.decay == 1:
+            raise ValueError("p_min may not exceed p_max, and decay is below 1")
+        return self
 
 
 class EvalConfig(_Section):
     """Evaluation: completions a task and how they are drawn."""
 
-    samples: int = 10
-    temperature: float = 0.8
-    top_p: float = 1.0
-    max_new_tokens: int = 512
-    batch: int = 64
-    ks: list[int] = [1, 10]
+    samples: PositiveInt = 10
+    temperature: NonNegativeFloat = 0.8
+    top_p: Share = 1.0
+    max_new_tokens: PositiveInt = 512
+    batch: PositiveInt = 64
+    ks: list[PositiveInt] = [1, 10]
     """The k of pass@k."""
 
 
@@ -215,7 +235,8 @@ def load(path: Path | None = None, overrides: Sequence[str] = ()) -> Config:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"config: {where}: {first['msg']}") from error
+        why = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise ConfigError(f"config: {where}: {why}") from error
 
 
 def _override(tree: dict[str, object], item: str) -> None:

@@ -73,6 +73,7 @@ def build(run_dir: Path) -> Path:
         changes=_changes(run),
         facts=_facts(run, records or last, len(records) + trained),
         plots=_plots(run, summaries),
+        origin=f"Of {list(run.evals)[-1]} on held-out tasks" if run.evals else "Of training",
         best=best(last),
         worst=worst(last),
         stages=STAGES,

@@ -14,14 +14,17 @@ from pydantic import ValidationError
 from tritonsmith import config as configuration
 from tritonsmith import evaluate
 from tritonsmith.config import Config, ConfigError
+from tritonsmith.errors import UserError
 from tritonsmith.types import STAGES, Record, StageName, Verdict
 
+PARTS = ("resolved.toml", "sft", "rl", "grpo", "eval")
+"""What makes a folder that of a run: one of these."""
 EVAL_ORDER = ("base", "sft", "rl", "grpo")
 LABELS = {"base": "base model", "sft": "SFT", "rl": "RL", "grpo": "GRPO"}
 """How the parts of a run are called on the page."""
 
 
-class ReportError(ValueError):
+class ReportError(UserError):
     """A folder of which no report can be made; its text is one line."""
 
 
@@ -56,8 +59,8 @@ class Run:
 
 def load(run_dir: Path) -> Run:
     """Read a run folder. Raises ReportError where there is none; whatever else is amiss is in `notes`."""
-    if not run_dir.is_dir():
-        raise ReportError(f"{run_dir} is not a run folder")
+    if not any((run_dir / name).exists() for name in PARTS):
+        raise ReportError(f"{run_dir} is not a run folder: it holds none of {', '.join(PARTS)}")
     run = Run(run_dir)
     _settings(run)
     _sft(run)
@@ -66,7 +69,9 @@ def load(run_dir: Path) -> Run:
         if records and folder.name.rpartition("-")[2].isdigit():
             weights, accuracy = _curriculum(folder / "curriculum.json")
             run.rounds.append(Round(int(folder.name.rpartition("-")[2]), records, weights, accuracy))
-    run.grpo = _records(run, run_dir / "grpo" / "records.jsonl")
+    # A step that was under way at a kill is drawn again, and rounding may change a word: the later one was trained on.
+    drawn = _records(run, run_dir / "grpo" / "records.jsonl")
+    run.grpo = list({(record.step, record.task, record.sample): record for record in drawn}.values())
     files = {path.stem: path for path in (run_dir / "eval").glob("*.jsonl") if ".completions" not in path.name}
     known = [name for name in EVAL_ORDER if name in files]
     for name in [*known, *sorted(set(files) - set(known))]:

@@ -1,17 +1,17 @@
 """Style B of RL: GRPO on TRL's trainer, with the verifier as the reward and the curriculum as the sampler.
 
-Two overrides: which tasks come next, and what a checkpoint holds beside the trainer's own state. Advantages of
+The overrides: which tasks come next, and what a checkpoint holds beside the trainer's own state. Advantages of
 plan and code segments are not here yet: they replace `advantages` after `_generate_and_score_completions`.
 """
 
 import json
 import logging
 import random
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, cast
+from typing import Literal, TypedDict, cast
 
 from datasets import Dataset
 from peft import PeftModel
@@ -33,9 +33,18 @@ from tritonsmith.types import Candidate, Record, Task, Verdict
 log = logging.getLogger(__name__)
 
 CURRICULUM = "curriculum.json"
-"""The curriculum's state and its sampler's random state, in each checkpoint."""
+"""The curriculum's state and its sampler's, in each checkpoint."""
 
 Conversation = list[dict[str, str]]
+
+
+class Place(TypedDict):
+    """Where a `CurriculumSampler` is, as plain JSON data."""
+
+    rng: list[object]
+    """`random.Random.getstate()`."""
+    drawn: list[list[int]]
+    """The epoch's generation batches so far, those that the loader has read ahead among them."""
 
 
 class KernelReward:
@@ -150,10 +159,12 @@ class CurriculumSampler(Sampler[int]):
     ) -> None:
         """`levels[i]` is the level of the data set's row i; everything above 1 counts as 2."""
         self.curriculum = curriculum
-        self.batch = min(batch, len(levels))
+        self.batch = batch
         self.repeat = repeat
         self.again = again
         self.rng = random.Random(seed)
+        self.drawn: list[list[int]] = []
+        self.replayed: deque[list[int]] = deque()
         self.by_level: dict[int, list[int]] = {}
         for index, level in enumerate(levels):
             self.by_level.setdefault(min(level, 2), []).append(index)
@@ -170,13 +181,25 @@ class CurriculumSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         for _ in range(max(1, self.rows // self.batch)):
-            chosen = self.draw()
+            chosen = self.replayed.popleft() if self.replayed else self.draw()
+            self.drawn.append(chosen)
             for _ in range(self.again):
                 for index in chosen:
                     yield from [index] * self.repeat
+        self.drawn.clear()
 
     def __len__(self) -> int:
         return max(1, self.rows // self.batch) * self.batch * self.repeat * self.again
+
+    def place(self) -> Place:
+        """What a checkpoint must hold to go on with the very batches that come next."""
+        return {"rng": list(self.rng.getstate()), "drawn": self.drawn}
+
+    def go_to(self, place: Place) -> None:
+        """Let the next epoch be that of a `place`, from its beginning: the trainer skips what it has done of it."""
+        version, internal, gauss = place["rng"]
+        self.rng.setstate((version, tuple(cast("list[int]", internal)), gauss))
+        self.replayed = deque(place["drawn"])
 
 
 class CurriculumTrainer(GRPOTrainer):
@@ -192,8 +215,8 @@ class CurriculumTrainer(GRPOTrainer):
     def _save_checkpoint(self, model: nn.Module, trial: object) -> None:
         super()._save_checkpoint(model, trial)
         folder = Path(self.args.output_dir or ".") / f"checkpoint-{self.state.global_step}"
-        rng = self.order.rng.getstate() if self.order is not None else None
-        (folder / CURRICULUM).write_text(json.dumps({"curriculum": self.curriculum.state_dict(), "rng": rng}))
+        place = self.order.place() if self.order is not None else None
+        (folder / CURRICULUM).write_text(json.dumps({"curriculum": self.curriculum.state_dict(), "place": place}))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
@@ -201,9 +224,8 @@ class CurriculumTrainer(GRPOTrainer):
             return
         state = json.loads((Path(checkpoint) / CURRICULUM).read_text())
         self.curriculum.load_state_dict(state["curriculum"])
-        if self.order is not None and state["rng"] is not None:
-            version, internal, gauss = state["rng"]
-            self.order.rng.setstate((version, tuple(internal), gauss))
+        if self.order is not None and state["place"] is not None:
+            self.order.go_to(state["place"])
 
 
 def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | None, resume: bool = True) -> Path:
@@ -230,11 +252,12 @@ def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | 
             loss_type=own.loss,
             scale_rewards="none" if own.loss == "dr_grpo" else "group",
             save_steps=own.save_steps,
-            # The curriculum's sampler restores its own place; skipping batches would draw from it.
-            ignore_data_skip=config.extensions.curriculum,
         )
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
+    groups = (args.generation_batch_size or own.batch) // own.num_generations
+    if groups > len(rows):
+        raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
     rewards = KernelReward(tasks, verifier, out / "records.jsonl", curriculum, _score(config))
     learner = CurriculumTrainer(
@@ -248,7 +271,6 @@ def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | 
     learner.curriculum = curriculum
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]
-        groups = (args.generation_batch_size or own.batch) // own.num_generations
         again = learner.num_iterations * (args.steps_per_generation or 1)
         learner.order = CurriculumSampler(levels, curriculum, groups, own.num_generations, again, config.run.seed)
     trainer.prepare(learner, config, "grpo")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tritonsmith.config import LoraSection, ModelConfig
+from tritonsmith.config import ConfigError, LoraSection, ModelConfig
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -21,7 +21,7 @@ NANO = Path(__file__).parent / "nano"
 def load(config: ModelConfig) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in the configured dtype, on the CPU unless it is quantised, and its tokenizer.
 
-    Raises OSError, from transformers, for an id or path that holds no model.
+    Raises ConfigError for an id or path that holds no model.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -32,8 +32,11 @@ def load(config: ModelConfig) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]
         from transformers import BitsAndBytesConfig
 
         options = {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": "auto"}
-    tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
+    except (OSError, ValueError) as error:  # no such path or id, no network; files that are no model's
+        raise ConfigError(f"model.id: no model {config.id}: {' '.join(str(error).split())}") from error
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer

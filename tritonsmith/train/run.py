@@ -46,16 +46,16 @@ def run(config: Config, dry_run: bool = False) -> Path:
     A dry run does the same with tiny numbers on a random model, in `run.dir/dry-run`, from nothing each time.
     Raises ConfigError, in one line, for a configuration that cannot be run or is not the one the run began with.
     """
-    trainer.no_bars_off_terminal()
-    _same_as_before(config)
-    config.save(config.run.dir / "resolved.toml")
-    if dry_run:
-        shutil.rmtree(config.run.dir / "dry-run", ignore_errors=True)
-        config = dry(config)
+    trainer.quiet()
+    with _locked(config.run.dir):
+        _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
-    with _locked(config.run.dir), _offline(config):
+        if dry_run:
+            shutil.rmtree(config.run.dir / "dry-run", ignore_errors=True)
+            config = dry(config)
+            config.save(config.run.dir / "resolved.toml")
         transformers.set_seed(config.run.seed)
-        with _verifier(config) as verifier:
+        with _offline(config), _verifier(config) as verifier:
             _Run(config, verifier, DRY_TASKS if dry_run else None).all()
     return config.run.dir
 
@@ -136,12 +136,13 @@ def evaluate_model(config: Config) -> Path:
 
     Raises ConfigError as `run` does.
     """
-    trainer.no_bars_off_terminal()
-    _same_as_before(config)
-    config.save(config.run.dir / "resolved.toml")
-    with _locked(config.run.dir), _offline(config), _verifier(config) as verifier:
-        _evaluate(config, {"model": None}, load_spec(config.tasks.heldout), Watched(verifier))
-    build.build(config.run.dir)
+    trainer.quiet()
+    with _locked(config.run.dir):
+        _same_as_before(config)
+        config.save(config.run.dir / "resolved.toml")
+        with _offline(config), _verifier(config) as verifier:
+            _evaluate(config, {"model": None}, load_spec(config.tasks.heldout), Watched(verifier))
+        build.build(config.run.dir)
     return config.run.dir
 
 
@@ -203,7 +204,10 @@ def _some(tasks: list[Task], limit: int | None) -> list[Task]:
 
 
 def _same_as_before(config: Config) -> None:
-    """Raise ConfigError if `run.dir` holds a run that was begun with other settings (the steps may differ)."""
+    """Raise ConfigError if `run.dir` holds a run that was begun with other settings.
+
+    Only what cannot change a result may differ: the steps, and how many candidates are judged at once.
+    """
     path = config.run.dir / "resolved.toml"
     if not path.exists() or not any((config.run.dir / name).exists() for name in PROGRESS):
         return
@@ -219,7 +223,7 @@ def _same_as_before(config: Config) -> None:
 
 def _flat(config: Config) -> dict[str, object]:
     tree = config.model_dump(mode="json")
-    skipped = {"run.dir", "run.steps"}
+    skipped = {"run.dir", "run.steps", "verify.workers"}
     flat = {f"{section}.{key}": value for section, fields in tree.items() for key, value in fields.items()}
     return {key: value for key, value in flat.items() if key not in skipped}
 
@@ -227,8 +231,12 @@ def _flat(config: Config) -> dict[str, object]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Keep two processes from working in one run; the lock ends with the process, however it ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".lock").open("w")
+    except OSError as error:
+        raise ConfigError(f"run.dir: cannot write to {folder}: {error.strerror}") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

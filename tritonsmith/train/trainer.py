@@ -18,6 +18,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PrinterCallback,
+    ProgressCallback,
     Trainer,
     TrainerCallback,
     TrainerControl,
@@ -43,11 +44,21 @@ LARGE = 1_000_000_000
 Options = dict[str, str | int | float | bool | list[str]]
 
 
-def no_bars_off_terminal() -> None:
-    """Turn off the libraries' bars for loading, writing and tokenising where nobody watches."""
+NOISE = ("mtime may not be reliable", "missing keys in the checkpoint model loaded: ['lm_head.weight']")
+"""Said by transformers at each checkpoint: of how it sorts them, and of an output layer that is the embedding."""
+
+
+def quiet() -> None:
+    """Turn off what transformers says of nothing amiss; and, where nobody watches, the libraries' bars."""
+    for name in ("transformers.trainer", "transformers.trainer_utils"):
+        logging.getLogger(name).addFilter(_is_no_noise)
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
         datasets.disable_progress_bars()
+
+
+def _is_no_noise(record: logging.LogRecord) -> bool:
+    return not any(text in record.getMessage() for text in NOISE)
 
 
 def options(config: Config, model: PreTrainedModel, out: Path, total_steps: int) -> Options:
@@ -77,6 +88,27 @@ class MarkWhole(TrainerCallback):
         (folder / WHOLE).write_text(json.dumps({"step": state.global_step}))
 
 
+FIGURES = ("loss", "reward", "kl")
+"""What is shown while training goes on; all else is in TensorBoard."""
+
+
+class Bar(ProgressCallback):
+    """The trainer's progress bar with the figures beside it, where its own prints a line of them at each log."""
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Set the figures."""
+        shown = _figures(logs or {})
+        if self.training_bar is not None and shown:
+            self.training_bar.set_postfix_str(shown)
+
+
 class PlainLines(TrainerCallback):
     """Where no progress bar can be drawn: one log line at each tenth of the training."""
 
@@ -97,16 +129,19 @@ class PlainLines(TrainerCallback):
         if tenth == self.tenth or logs is None:
             return
         self.tenth = tenth
-        figures = "  ".join(f"{key} {logs[key]:.4g}" for key in ("loss", "reward", "kl") if key in logs)
-        log.info("%s: step %d of %d  %s", self.name, state.global_step, state.max_steps, figures)
+        log.info("%s: step %d of %d  %s", self.name, state.global_step, state.max_steps, _figures(logs))
+
+
+def _figures(logs: dict[str, float]) -> str:
+    return "  ".join(f"{key} {logs[key]:.4g}" for key in FIGURES if key in logs)
 
 
 def prepare(trainer: Trainer, config: Config, name: str) -> None:
     """Add the callbacks above and send TensorBoard's events to `run.dir/tensorboard/name`."""
-    trainer.remove_callback(PrinterCallback)
+    for theirs in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(theirs)
     trainer.add_callback(MarkWhole())
-    if not sys.stderr.isatty():
-        trainer.add_callback(PlainLines(name))
+    trainer.add_callback(Bar() if sys.stderr.isatty() else PlainLines(name))
     for callback in trainer.callback_handler.callbacks:
         if isinstance(callback, TensorBoardCallback):
             callback.logging_dir = str(config.run.dir / "tensorboard" / name)

@@ -5,9 +5,11 @@ parts of the candidate. Assembling runs at the judge: ptxas reads PTX as data, a
 process. Registers, spills and shared memory therefore come from the vendor's tool, not from the candidate.
 """
 
+import math
 import re
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,14 +86,19 @@ class Captured:
     launches: int = 1
 
 
+def pretend_gpu(target: str) -> None:
+    """Give this process a driver for the target: candidates ask it for the device; for the runner only."""
+    from triton.runtime import driver
+
+    driver.set_active(AheadOfTimeDriver(parse_target(target)))
+
+
 def capture_launches(target: str) -> Launches:
     """Make every launch in this process be recorded instead of run; for the runner only."""
-    from triton.runtime import driver
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
-    gpu = parse_target(target)
-    driver.set_active(AheadOfTimeDriver(gpu))
+    pretend_gpu(target)
     launches = Launches()
     distinct: dict[tuple[int, str], Captured] = {}
 
@@ -161,8 +168,12 @@ def _lower(captured: Captured) -> dict[str, object]:
 _assembled: dict[tuple[str, str], tuple[int | None, int | None, str]] = {}
 
 
-def assemble(rows: list[dict[str, object]], target: str) -> tuple[list[KernelStats], list[Finding]]:
-    """Assemble what the runner lowered; for the judge. Findings say what the assembler refused.
+def assemble(
+    rows: list[dict[str, object]], target: str, deadline: float = math.inf
+) -> tuple[list[KernelStats], list[Finding]]:
+    """Assemble what the runner lowered, before `deadline` (time.monotonic seconds); for the judge.
+
+    Findings say what the assembler refused; what is not assembled in time is one of them.
 
     Raises WireError for a row that no runner of ours writes.
     """
@@ -174,7 +185,7 @@ def assemble(rows: list[dict[str, object]], target: str) -> tuple[list[KernelSta
             launches = int(str(row["launches"]))
         except (KeyError, ValueError) as error:
             raise WireError("the runner's answer has no known form") from error
-        registers, spills, error = _tool(text, target)
+        registers, spills, error = _tool(text, target, deadline)
         if error:
             findings.append(Finding(rule="assemble", message=f"kernel {name}: {error}"))
         if shared > limit:
@@ -186,19 +197,25 @@ def assemble(rows: list[dict[str, object]], target: str) -> tuple[list[KernelSta
 
 def launch_counts(launches: list[dict[str, object]]) -> Counter[str]:
     """How often each kernel was launched."""
-    return Counter(str(launch["name"]) for launch in launches)
+    return Counter(str(launch.get("name")) for launch in launches)
 
 
-def _tool(text: str, target: str) -> tuple[int | None, int | None, str]:
+def _tool(text: str, target: str, deadline: float) -> tuple[int | None, int | None, str]:
     key = (target, text)
-    if key not in _assembled:
+    if (known := _assembled.get(key)) is not None:
+        return known
+    seconds = min(_PTXAS_SECONDS, deadline - time.monotonic())
+    if seconds <= 0:
+        return None, None, "not assembled within the candidate's time"
+    found = _ptxas(text, target, seconds) if target.startswith("sm_") else _amdgcn(text)
+    if not found[2]:
         if len(_assembled) > 4096:
             _assembled.clear()
-        _assembled[key] = _ptxas(text, target) if target.startswith("sm_") else _amdgcn(text)
-    return _assembled[key]
+        _assembled[key] = found
+    return found
 
 
-def _ptxas(text: str, target: str) -> tuple[int | None, int | None, str]:
+def _ptxas(text: str, target: str, seconds: float) -> tuple[int | None, int | None, str]:
     from triton.backends.nvidia.compiler import get_ptxas, sm_arch_from_capability
 
     capability = int(target.removeprefix("sm_"))
@@ -215,9 +232,9 @@ def _ptxas(text: str, target: str) -> tuple[int | None, int | None, str]:
             str(source.with_suffix(".o")),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_PTXAS_SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
         except subprocess.TimeoutExpired:
-            return None, None, f"ptxas took over {_PTXAS_SECONDS} s"
+            return None, None, f"ptxas took over {seconds:.0f} s"
     if done.returncode != 0:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no message"]
         return None, None, f"ptxas: {lines[0]}"

@@ -6,6 +6,7 @@ It runs the task's code, never the candidate's. What a runner answers is data of
 import copy
 import functools
 import importlib.util
+import math
 import os
 import secrets
 import signal
@@ -35,6 +36,7 @@ from tritonsmith.verify.zygote import Runner, Zygote, private_folder
 _POLICY_RULES = {
     "size", "empty", "syntax", "no-modelnew", "no-forward", "no-kernel", "kernel-unreachable", "import", "builtin",
     "dunder", "frame", "getattr", "torch-attribute", "patch", "torch-compute", "never-launched", "decoy", "no-code",
+    "module-value", "host-compute", "uncompiled",
 }  # fmt: skip
 _SPARE_BYTES = 1 << 20
 
@@ -128,6 +130,7 @@ class _Trial:
         self._runners: dict[str, Runner] = {}
         self._weights = secrets.randbits(31)
         self._seen: dict[str, object] = {}
+        self._compiled: set[str] | None = None
 
     # The stages.
 
@@ -149,7 +152,10 @@ class _Trial:
             if findings:
                 return Outcome(False, findings[0].message, findings)
             lowered, _ = self._ask("capture", {"do": "compile"})
-            kernels, findings = compiler.assemble(_rows(lowered, "kernels"), self._settings.target)
+            self._compiled = set(compiler.launch_counts(_rows(seen, "launches")))
+            kernels, findings = compiler.assemble(
+                _rows(lowered, "kernels"), self._settings.target, self._deadline or math.inf
+            )
         except RunnerFailed as failure:
             return Outcome(False, failure.finding.message, [failure.finding])
         except wire.WireError as error:
@@ -163,7 +169,14 @@ class _Trial:
         )
 
     def tiny(self) -> Outcome:
-        return self._compare_on(lambda prepared: [Variant("as given", prepared.tiny.task)], lambda p: p.tiny.shapes)
+        outcome = self._compare_on(lambda prepared: [Variant("as given", prepared.tiny.task)], lambda p: p.tiny.shapes)
+        # At the same sizes a candidate runs what it showed to the compiler, or it knows where it is.
+        ran = set(compiler.launch_counts(_rows(self._seen, "launches")))
+        if outcome.ok and self._compiled is not None and not ran <= self._compiled:
+            names = ", ".join(sorted(ran - self._compiled))
+            message = f"forward launches {names} here, which it did not launch when it was compiled"
+            return Outcome(False, message, [Finding(rule="uncompiled", message=message)])
+        return outcome
 
     def full(self) -> Outcome:
         def wanted(prepared: Prepared) -> list[Variant]:
@@ -274,7 +287,7 @@ class _Trial:
     ) -> tuple[dict[str, object], wire.Tree]:
         runner = self._runners[mode]
         try:
-            wire.send(runner.channel, header, tree)  # type: ignore[arg-type]
+            wire.send(runner.channel, header, tree, self._deadline or 0.0)  # type: ignore[arg-type]
             reply, result = wire.receive(runner.channel, self._deadline or 0.0, room)
         except wire.WireTimeout as error:
             raise RunnerFailed(
@@ -291,9 +304,10 @@ class _Trial:
         if status == 0:
             return Finding(rule="exit", message="the candidate ended its process")
         if status < 0:
-            name = signal.Signals(-status).name
-            if name == "SIGKILL":
+            if -status == signal.SIGKILL:
                 return Finding(rule="protocol", message=reason)
+            known = {int(number) for number in signal.Signals}
+            name = signal.Signals(-status).name if -status in known else f"signal {-status}"
             return Finding(rule="crash", message=f"the candidate's process died of {name}")
         return Finding(rule="crash", message=f"the candidate's process ended with status {status}")
 

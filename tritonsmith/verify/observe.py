@@ -36,7 +36,7 @@ class Launches:
     seen: list[Launch] = field(default_factory=list)
     count: int = 0
     active: bool = False
-    """True while a kernel runs in the interpreter, whose own torch calls are not the candidate's."""
+    """True while the interpreter copies a launch's arguments: those torch calls are not the candidate's."""
     written: set[int] = field(default_factory=set)
     """Addresses of the storages that kernels wrote to."""
     violations: list[dict[str, object]] = field(default_factory=list)

@@ -6,7 +6,11 @@ and its stores must reach the output. Neither net computes values: that is `nume
 """
 
 import ast
+import functools
+import importlib
+import importlib.util
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Literal
 
 from tritonsmith.types import Finding
@@ -18,15 +22,31 @@ MAX_SOURCE = 200_000
 IMPORTS = {
     "torch", "torch.nn", "torch.nn.functional", "triton", "triton.language", "math", "typing", "functools",
     "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
+    "torch.autograd", "triton.tools.tensor_descriptor",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
+MODULES = IMPORTS | {
+    "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
+    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.nn.utils", "triton.language.core",
+    "triton.language.math", "triton.language.standard",
+    "triton.runtime", "triton.tools",
+}  # fmt: skip
+"""Modules a dotted name may lead through: each of them imports others, `torch.os` among them."""
+CLOSED = {
+    "functools.update_wrapper", "functools.singledispatch", "functools.singledispatchmethod",
+    "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
+}  # fmt: skip
 BUILTINS = {
     "eval", "exec", "compile", "open", "input", "breakpoint", "__import__", "globals", "locals", "vars", "setattr",
     "delattr", "memoryview", "exit", "quit", "help",
 }  # fmt: skip
+DEFINABLE = {
+    "__repr__", "__str__", "__len__", "__getitem__", "__iter__", "__hash__", "__eq__", "__enter__", "__exit__",
+}  # fmt: skip
+"""Special methods that a class may define, besides `DUNDERS`."""
 DUNDERS = {"__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__"}
 TORCH_CLOSED = {
-    "ops", "compile", "library", "jit", "utils", "autograd", "hub", "load", "save", "multiprocessing", "distributed",
+    "ops", "compile", "library", "jit", "utils", "hub", "load", "save", "multiprocessing", "distributed",
     "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
     "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
     "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
@@ -36,6 +56,11 @@ TORCH_CUDA_OPEN = {
     "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
     "get_device_capability",
 }  # fmt: skip
+TORCH_AUTOGRAD_OPEN = {"Function", "function"}
+HOST = {"numpy", "tolist", "apply_", "map_", "map2_", "storage", "untyped_storage"}
+"""Methods that hand a tensor's values to Python, where no operator is seen."""
+MAX_SCALARS = 16
+"""Single values that a forward may read (`item`): a scale or a length, not the data."""
 TORCH_GLUE = {
     "empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "tensor",
     "arange", "as_strided", "reshape", "transpose", "permute", "unsqueeze", "squeeze", "flatten", "broadcast_shapes",
@@ -77,7 +102,11 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     except (ValueError, RecursionError, MemoryError) as error:
         return [Finding(rule="syntax", message=f"not Python: {error}")]
     module = Module(tree)
-    return [*_structure(module), *_imports(tree), *_names(tree), *_torch(module), *_compute(module, policy)]
+    try:
+        found = [*_structure(module), *_imports(module), *_names(tree), *_attributes(module), *_compute(module, policy)]
+    except RecursionError:
+        return [Finding(rule="syntax", message="expressions are nested too deeply")]
+    return list({(finding.rule, finding.message, finding.line): finding for finding in found}.values())
 
 
 class Module:
@@ -87,8 +116,12 @@ class Module:
         self.tree = tree
         self.functions = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
         self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-        self.kernels = {name for name, node in self.functions.items() if any(map(_is_jit, node.decorator_list))}
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
         self.aliases = dict(_aliases(tree))
+        for node in ast.walk(tree):
+            if (name := _renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
+                self.aliases.setdefault(name, found)
         self.model = self.classes.get("ModelNew")
 
     def method(self, name: str) -> ast.FunctionDef | None:
@@ -98,7 +131,13 @@ class Module:
 
     def reached(self) -> list[ast.AST]:
         """`forward` and everything of the module that it names, kernels left out."""
-        start = self.method("forward")
+        return self._closure(self.method("forward"))
+
+    def used(self) -> list[ast.AST]:
+        """ModelNew and everything of the module that it names, kernels left out."""
+        return self._closure(self.model)
+
+    def _closure(self, start: ast.AST | None) -> list[ast.AST]:
         waiting: list[ast.AST] = [start] if start else []
         seen: list[ast.AST] = []
         while waiting:
@@ -123,12 +162,67 @@ class Module:
     def path(self, node: ast.expr) -> str | None:
         """`torch.nn.functional.relu` for `F.relu`, None for what is no dotted name."""
         parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
+        while (step := _step(node)) is not None:
+            node, name = step
+            parts.append(name)
         if not isinstance(node, ast.Name):
             return None
-        return ".".join([self.aliases.get(node.id, node.id), *reversed(parts)])
+        return _canonical(".".join([self.aliases.get(node.id, node.id), *reversed(parts)]))[0]
+
+    def module(self, node: ast.expr) -> str | None:
+        """The module that a dotted name is, None for anything else."""
+        path = self.path(node)
+        return path if path and _canonical(path)[1] else None
+
+
+def _renames(node: ast.AST) -> str | None:
+    """The name on the left of `name = ...`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _calls(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _step(node: ast.expr) -> tuple[ast.expr, str] | None:
+    """`(x, "name")` for `x.name` and for `getattr(x, "name")`."""
+    if isinstance(node, ast.Attribute):
+        return node.value, node.attr
+    if isinstance(node, ast.Call) and _calls(node, "getattr"):
+        name = node.args[1] if len(node.args) > 1 else None
+        if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value.isidentifier():
+            return node.args[0], name.value
+    return None
+
+
+def _open(module: str) -> bool:
+    return module in MODULES or module.startswith(IMPORT_TREES)
+
+
+@functools.lru_cache(4096)
+def _canonical(path: str) -> tuple[str, bool]:
+    """A dotted name by its modules' own names, and whether it ends at a module or leads through a closed one.
+
+    `torch.nn.functional.torch.mm` is `torch.mm`. Names are looked up here, where only libraries are loaded.
+    """
+    root, *rest = path.split(".")
+    if root not in {name.split(".")[0] for name in IMPORTS - {"__future__"}}:
+        return path, False
+    module = importlib.import_module(root)
+    while rest:
+        inner = vars(module).get(rest[0])
+        if inner is None and hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{rest[0]}"):
+            if not _open(f"{module.__name__}.{rest[0]}"):
+                return ".".join([module.__name__, *rest]), True
+            inner = importlib.import_module(f"{module.__name__}.{rest[0]}")
+        if not isinstance(inner, ModuleType):
+            return ".".join([module.__name__, *rest]), False
+        if not _open(inner.__name__):
+            return ".".join([module.__name__, *rest]), True
+        module = inner
+        del rest[0]
+    return ".".join([module.__name__, *rest]), True
 
 
 def _is_jit(decorator: ast.expr) -> bool:
@@ -156,7 +250,9 @@ def _structure(module: Module) -> Iterator[Finding]:
     if not module.kernels:
         yield Finding(rule="no-kernel", message="there is no @triton.jit kernel")
         return
-    names = {part.id for node in module.reached() for part in ast.walk(node) if isinstance(part, ast.Name)}
+    parts = [part for node in module.used() for part in ast.walk(node)]
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    names |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
     launched = names & (module.kernels | _wrappers(module))
     if not launched:
         yield Finding(rule="kernel-unreachable", message="no @triton.jit kernel is reachable from forward")
@@ -173,15 +269,13 @@ def _wrappers(module: Module) -> set[str]:
     return names
 
 
-def _imports(tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
+def _imports(module: Module) -> Iterator[Finding]:
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             wanted = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = ("." * node.level) + (node.module or "")
-            wanted = [module] + [
-                f"{module}.{n.name}" for n in node.names if module == "torch" and n.name in TORCH_CLOSED
-            ]
+            source = ("." * node.level) + (node.module or "")
+            wanted = [source] + [f"{source}.{n.name}" for n in node.names if _closed(f"{source}.{n.name}")]
         else:
             continue
         for name in wanted:
@@ -202,10 +296,29 @@ def _names(tree: ast.Module) -> Iterator[Finding]:
         elif isinstance(node, ast.Attribute) and name in ("f_back", "f_locals", "f_globals", "gi_frame", "tb_frame"):
             yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
     yield from _getattr(tree)
+    yield from _definitions(tree)
+
+
+def _definitions(tree: ast.Module) -> Iterator[Finding]:
+    """Ways to reach a special name, or to make a class with one, that are no plain name or attribute."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names = [] if node.name in DEFINABLE else [node.name]
+        elif isinstance(node, ast.MatchClass):
+            names = node.kwd_attrs
+        elif isinstance(node, ast.Call) and _calls(node, "type") and (len(node.args) != 1 or node.keywords):
+            yield Finding(rule="builtin", message="type takes one argument here", line=node.lineno)
+        for name in names:
+            if name.startswith("__") and name.endswith("__") and name not in DUNDERS:
+                yield Finding(rule="dunder", message=f"{name} is not allowed", line=getattr(node, "lineno", None))
 
 
 def _getattr(tree: ast.Module) -> Iterator[Finding]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr") and id(node) not in called:
+            yield Finding(rule="getattr", message=f"{node.id} may only be called", line=node.lineno)
         if not (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
         ):
@@ -216,28 +329,70 @@ def _getattr(tree: ast.Module) -> Iterator[Finding]:
             yield Finding(rule="getattr", message="getattr takes a plain literal name here", line=node.lineno)
 
 
-def _torch(module: Module) -> Iterator[Finding]:
+def _closed(path: str) -> str | None:
+    """The part of a dotted name that may not be used, if any."""
+    path, is_module = _canonical(path)
+    parts = path.split(".")
+    if is_module and not _open(path):
+        return path
+    if path in CLOSED:
+        return path
+    if parts[0] in ("torch", "triton") and any(part.startswith("_") for part in parts[1:]):
+        return path
+    if parts[0] != "torch" or len(parts) < 2:
+        return None
+    opened = {"cuda": TORCH_CUDA_OPEN, "autograd": TORCH_AUTOGRAD_OPEN}.get(parts[1])
+    if parts[1] in TORCH_CLOSED:
+        return ".".join(parts[:2])
+    return ".".join(parts[:3]) if opened is not None and len(parts) > 2 and parts[2] not in opened else None
+
+
+def _attributes(module: Module) -> Iterator[Finding]:
+    """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
     for node in ast.walk(module.tree):
-        if isinstance(node, (ast.Attribute, ast.Name)):
-            parts = (module.path(node) or "").split(".")
-            if parts[0] != "torch" or len(parts) < 2:
-                continue
-            shut = parts[1] in TORCH_CLOSED or parts[1].startswith("_")
-            shut = shut or (parts[1] == "cuda" and len(parts) > 2 and parts[2] not in TORCH_CUDA_OPEN)
-            if shut:
-                name = ".".join(parts[:3] if parts[1] == "cuda" else parts[:2])
-                yield Finding(rule="torch-attribute", message=f"{name} is not allowed", line=node.lineno)
+        path = module.path(node) if isinstance(node, (ast.Attribute, ast.Name, ast.Call)) else None
+        if path is not None and (shut := _closed(path)) is not None:
+            yield Finding(rule="torch-attribute", message=f"{shut} is not allowed", line=getattr(node, "lineno", None))
+        call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
+        if call is not None and module.path(call.func) == "functools.wraps":
+            yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
         targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else ()
         for target in targets:
             root = (module.path(target) if isinstance(target, ast.Attribute) else None) or ""
             if root.split(".")[0] in ("torch", "triton"):
                 yield Finding(rule="patch", message=f"assignment to {root}", line=target.lineno)
 
+    yield from _loose_modules(module, module.tree, frozenset())
+
+
+def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iterator[Finding]:
+    """Modules used as values: what a list or a parameter holds, no rule can follow; `F = torch.nn` one can."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        shared = {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+        arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+        local = local | arguments | (stored - shared)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load):
+            known = not (isinstance(child, ast.Name) and child.id in local)
+            found = module.module(child) if known else None
+            looked_up = isinstance(node, ast.Call) and _calls(node, "getattr", "hasattr") and node.args[:1] == [child]
+            followed = isinstance(node, ast.Attribute) or looked_up or _renames(node) is not None
+            if found is not None and not followed:
+                message = f"the module {found} is used as a value; write out what is used of it"
+                yield Finding(rule="module-value", message=message, line=child.lineno)
+        yield from _loose_modules(module, child, local)
+
 
 def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
-    """Torch computing in `forward`, as far as the source shows it; the dynamic net sees the rest."""
+    """Torch, or Python, computing in `forward` as far as the source shows it; the dynamic net sees the rest."""
     if policy != "strict":
         return
+    for node in ast.walk(module.tree):
+        step = _step(node) if isinstance(node, ast.expr) else None
+        if step is not None and step[1] in HOST:
+            message = f"{step[1]} hands values to Python; under the strict policy the kernel must compute"
+            yield Finding(rule="host-compute", message=message, line=getattr(node, "lineno", None))
     for root in module.reached():
         if isinstance(root, ast.ClassDef):
             continue
@@ -247,7 +402,7 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
             if not isinstance(node, ast.Call):
                 continue
             path = module.path(node.func) or ""
-            functional = path.startswith("torch.nn.functional.")
+            functional = path.startswith("torch.nn.functional.") and path != "torch.nn.functional.pad"
             if functional or (path.startswith("torch.") and path.count(".") == 1 and path[6:] not in TORCH_GLUE):
                 message = f"{path} computes in torch; under the strict policy the kernel must"
                 yield Finding(rule="torch-compute", message=message, line=node.lineno)
@@ -267,6 +422,10 @@ def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
         if computing:
             message = f"torch computes in forward: {', '.join(computing[:5])}; under the strict policy the kernel must"
             findings.append(Finding(rule="torch-compute", message=message))
+        scalars = operators.get("aten._local_scalar_dense.default")
+        if isinstance(scalars, int) and scalars > MAX_SCALARS:
+            message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"
+            findings.append(Finding(rule="host-compute", message=message))
     return findings
 
 

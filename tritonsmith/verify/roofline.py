@@ -33,6 +33,7 @@ MOVING = {
     "ones",
 }
 """Glue that costs traffic all the same."""
+_MOST, _MOST_COPIES = 1 << 60, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def predict(
         for row in launches
     ]
     # Copies that the candidate leaves to torch cost at least one pass over the smallest possible traffic.
-    copies = sum(int(str(n)) for name, n in operators.items() if name.removeprefix("aten.").split(".")[0] in MOVING)
+    moving = (name for name in operators if name.removeprefix("aten.").split(".")[0] in MOVING)
+    copies = min(int(sum(_number(operators, name) for name in moving)), _MOST_COPIES)
     mine += [Cost(real.floor_bytes / 2, 0.0)] * copies
     reference, candidate = (_seconds(costs, hardware, peak) for costs in (real.costs, mine))
     least = Cost(real.floor_bytes, real.flops)
@@ -169,5 +171,6 @@ def _seconds(costs: Sequence[Cost], hardware: Hardware, peak: float) -> float:
 
 
 def _number(row: Mapping[str, object], key: str) -> float:
+    """A count that a runner gave: never negative, never infinite."""
     value = row.get(key, 0)
-    return float(value) if isinstance(value, (int, float)) else 0.0
+    return float(min(max(value, 0), _MOST)) if isinstance(value, (int, float)) and value == value else 0.0

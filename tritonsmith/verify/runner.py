@@ -59,11 +59,12 @@ class Session:
     def load(self, header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
         """Import the candidate's source in the given mode."""
         self.mode = str(header["mode"])
+        from tritonsmith.verify import compile as compiler
+
         if self.mode == "interpret":
             observe.watch_interpreter(self.launches)
+            compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":
-            from tritonsmith.verify import compile as compiler
-
             self.launches = compiler.capture_launches(str(header["target"]))
         else:
             observe.watch_cuda(self.launches)

@@ -21,7 +21,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 
-from tritonsmith.verify import bfloat16
+from tritonsmith.verify import bfloat16, libdevice
 from tritonsmith.verify.observe import Launch, Launches, address, tensors
 
 _NOBODY, _SEVERAL = -1, -2
@@ -171,6 +171,7 @@ def install(launches: Launches) -> None:
     builder = interpreter.InterpreterBuilder
     current: list[Shadow] = []
     bfloat16.install()
+    libdevice.install()
     patched = _patch_once()
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
@@ -190,11 +191,9 @@ def install(launches: Launches) -> None:
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
         current.append(Shadow(launches, launch, given))
         patched.clear()
-        launches.active = True
         try:
             return execute(self, *args, **kwargs)
         finally:
-            launches.active = False
             launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
             current.pop()
             launches.add(launch)
@@ -203,16 +202,16 @@ def install(launches: Launches) -> None:
         program(self, x, y, z)
         current[-1].program = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z
 
-    def masked_load(self, ptrs, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+    def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         width = _width(ptrs.get_element_ty())
         allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width)
-        return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest)
+        return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
 
-    def masked_store(self, ptrs, value, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+    def masked_store(self, ptrs, value, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         lanes = np.broadcast_to(mask.data, ptrs.data.shape)
         values = np.broadcast_to(value.data, ptrs.data.shape)
         allowed = current[-1].store(ptrs.data, lanes, values, _width(ptrs.get_element_ty()))
-        return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest)
+        return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
 
     def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), _width(ptr.get_element_ty()))
@@ -229,7 +228,22 @@ def install(launches: Launches) -> None:
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
         return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
 
-    interpreter.GridExecutor.__call__ = run
+    def unseen(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        def call(*args):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN202
+            launches.active = True
+            try:
+                return method(*args)
+            finally:
+                launches.active = False
+
+        return call
+
+    executor = interpreter.GridExecutor
+    # The copies are the interpreter's; a grid function or a kernel's body that computes in torch is the candidate's.
+    executor._init_args_hst, executor._restore_args_dev = map(  # type: ignore[method-assign]
+        unseen, (executor._init_args_hst, executor._restore_args_dev)
+    )
+    executor.__call__ = run
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
     builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
@@ -242,6 +256,8 @@ def install(launches: Launches) -> None:
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.squeeze()))
 
     interpreter._patch_lang_tensor = patch_lang_tensor
+    # A descriptor's rows must be 16 bytes apart on a GPU; those of a task made smaller need not be.
+    interpreter.TensorDescHandle.validate = lambda self: None  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     # Nothing can be timed here: the first configuration stands for all.
     Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]

@@ -96,17 +96,17 @@ def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:
         return dense
 
 
-def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None) -> None:
-    """Write one frame; the tree travels under the header's key `tree`."""
+def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None, deadline: float = math.inf) -> None:
+    """Write one frame before `deadline` (time.monotonic seconds); the tree travels under the header's key `tree`."""
     tensors: dict[str, torch.Tensor] = {}
     node = pack(tree, tensors)
     text = json.dumps({**header, "tree": node}).encode()
     dense = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     blob = save(dense) if dense else b""
     try:
-        channel.sendall(_HEAD.pack(len(text), len(blob)))
-        channel.sendall(text)
-        channel.sendall(blob)
+        for part in (_HEAD.pack(len(text), len(blob)), text, blob):
+            _set_timeout(channel, deadline)
+            channel.sendall(part)  # the timeout is of the whole call, however slowly the other side reads
     except TimeoutError as error:
         raise WireTimeout("no answer in time") from error
     except OSError as error:
@@ -146,13 +146,17 @@ def _whole_letters(node: object) -> object:
     return node
 
 
+def _set_timeout(channel: socket.socket, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise WireTimeout("no answer in time")
+    channel.settimeout(None if left == math.inf else left)
+
+
 def _read(channel: socket.socket, size: int, deadline: float) -> bytes:
     data = bytearray()
     while len(data) < size:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise WireTimeout("no answer in time")
-        channel.settimeout(None if left == math.inf else left)
+        _set_timeout(channel, deadline)
         try:
             chunk = channel.recv(min(size - len(data), 1 << 20))
         except TimeoutError as error:

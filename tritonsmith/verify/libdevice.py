@@ -1,0 +1,115 @@
+"""Values of libdevice's functions for Triton's interpreter, which cannot call the device library.
+
+Covers the elementary functions that kernels use, in float64 and rounded once, which is within libdevice's own error
+bounds (CUDA Math API). Does not cover directed rounding, bit fiddling and Bessel functions: a kernel that calls one
+of those is told so. Whether a function takes the operands' types is the compile stage's business.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton.language as tl
+from triton.language.extra import libdevice as generic
+from triton.language.extra.cuda import libdevice as cuda
+from triton.language.extra.hip import libdevice as hip
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+
+from tritonsmith.verify import bfloat16
+
+Array = npt.NDArray[np.float64]
+
+
+def _each(function: Callable[[float], float], pole: float) -> Callable[[Array], Array]:
+    """A scalar function over an array; `pole` where Python raises, as C returns there."""
+
+    def value(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return pole
+
+    return lambda x: np.vectorize(value, otypes=[np.float64])(x)
+
+
+_erf, _erfc = _each(math.erf, math.nan), _each(math.erfc, math.nan)
+
+FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
+    **{name: getattr(np, name) for name in ("abs", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "exp", "exp2")},
+    **{name: getattr(np, name) for name in ("expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh")},
+    **{name: getattr(np, name) for name in ("cosh", "tanh", "hypot", "copysign", "fmod", "isnan", "isinf", "signbit")},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "atan2": np.arctan2,
+    "nearbyint": np.rint,
+    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "rcbrt": lambda x: 1 / np.cbrt(x),
+    "exp10": lambda x: np.power(10.0, x),
+    "pow": np.power,
+    "fdim": lambda x, y: np.maximum(x - y, 0),
+    "remainder": lambda x, y: x - y * np.rint(x / y),
+    "ldexp": lambda x, n: x * np.exp2(n),
+    "rhypot": lambda x, y: 1 / np.hypot(x, y),
+    "fma": lambda x, y, z: x * y + z,
+    "sinpi": lambda x: np.sin(np.pi * x),
+    "cospi": lambda x: np.cos(np.pi * x),
+    "saturatef": lambda x: np.nan_to_num(np.clip(x, 0, 1)),
+    "erf": _erf,
+    "erfc": _erfc,
+    "erfcx": lambda x: np.exp(x * x) * _erfc(x),
+    "normcdf": lambda x: _erfc(-x / math.sqrt(2)) / 2,
+    "lgamma": _each(math.lgamma, math.inf),
+    "tgamma": _each(math.gamma, math.inf),
+    "finitef": np.isfinite,
+    "isfinited": np.isfinite,
+    "fast_dividef": np.divide,
+    "add_rn": np.add,
+    "sub_rn": np.subtract,
+    "mul_rn": np.multiply,
+    "div_rn": np.divide,
+    "rcp_rn": np.reciprocal,
+}
+FUNCTIONS |= {f"{name}_rn": FUNCTIONS[name] for name in ("sqrt", "rsqrt", "fma")}
+FUNCTIONS |= {
+    f"fast_{name}f": FUNCTIONS[name] for name in ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10")
+}
+FUNCTIONS |= {"fast_powf": np.power, "fast_tanhf": np.tanh}
+PREDICATES = {"isnan", "isinf", "signbit", "finitef", "isfinited"}
+"""Functions that answer with an int32."""
+
+
+def install() -> None:
+    """Let interpreted kernels of this process call libdevice; for the runner only, before a candidate is loaded."""
+    for module in (generic, cuda, hip):
+        for name in {*vars(generic), *vars(module)}:
+            if callable(getattr(module, name, None)) and not name.startswith("_"):
+                setattr(module, name, _interpreted(name))
+
+
+def _interpreted(name: str) -> Callable[..., tl.tensor]:
+    def call(*args: object, _semantic: object = None) -> tl.tensor:
+        if name not in FUNCTIONS:
+            raise NotImplementedError(f"libdevice.{name} has no interpretation; it needs a GPU")
+        given: list[Any] = [interpreter.interpreter_semantic.to_tensor(arg) for arg in args]
+        with np.errstate(all="ignore"):
+            values = FUNCTIONS[name](*(_wide(tensor.handle) for tensor in given))
+        return _tensor(values, given, tl.int32 if name in PREDICATES else given[0].dtype)
+
+    return call
+
+
+def _wide(handle: TensorHandle) -> npt.NDArray[np.generic]:
+    data = bfloat16.widen(handle).data
+    return data.astype(np.float64) if data.dtype.kind == "f" else data
+
+
+def _tensor(values: npt.NDArray[np.generic], given: list[Any], scalar: tl.dtype) -> tl.tensor:
+    if scalar == tl.bfloat16:
+        handle = bfloat16.narrow(TensorHandle(values.astype(np.float32), tl.float32))
+    else:
+        handle = TensorHandle(values.astype(interpreter._get_np_dtype(scalar)), scalar)
+    block = any(tensor.type.is_block() for tensor in given)
+    return tl.tensor(handle, tl.block_type(scalar, list(values.shape)) if block else scalar)
