@@ -118,7 +118,10 @@ def load_spec(spec: str) -> list[Task]:
     SPEC: suite | suite:level1 | kernelbench:DIR[:level1] | synthetic:N[:seed][:key=value...] | DIR | FILE,
     or several of them with commas between.
     """
-    tasks = [task for part in spec.split(",") for task in _load_one(part.strip())]
+    parts = [part.strip() for part in spec.split(",")]
+    if not all(parts):
+        raise TaskError(f"{spec!r} names no tasks; write suite, kernelbench:DIR, synthetic:N, a folder or a file")
+    tasks = [task for part in parts for task in _load_one(part)]
     if len({task.id for task in tasks}) < len(tasks):
         raise TaskError(f"{spec}: a task is named twice")
     return tasks

@@ -13,6 +13,7 @@ from pathlib import Path
 import datasets
 import torch
 import transformers
+from huggingface_hub.utils import enable_progress_bars
 from peft import PeftModel
 from transformers import (
     PreTrainedModel,
@@ -49,12 +50,13 @@ NOISE = ("mtime may not be reliable", "missing keys in the checkpoint model load
 
 
 def quiet() -> None:
-    """Turn off what transformers says of nothing amiss; and, where nobody watches, the libraries' bars."""
+    """Turn off what transformers says of nothing amiss, and all bars of the libraries but those of downloads."""
     for name in ("transformers.trainer", "transformers.trainer_utils"):
         logging.getLogger(name).addFilter(_is_no_noise)
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
-        datasets.disable_progress_bars()
+    transformers.utils.logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+    if sys.stderr.isatty():
+        enable_progress_bars()
 
 
 def _is_no_noise(record: logging.LogRecord) -> bool:
