@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tritonsmith import reward
+from tritonsmith.source import parse
 from tritonsmith.types import Verdict
 
 Method = Literal["grpo", "dr_grpo", "best_of_n"]
@@ -114,7 +115,7 @@ def keepable(verdicts: Sequence[Verdict], sources: Sequence[str | None], group: 
 def normalise(source: str) -> str:
     """The source without what changes nothing: comments, layout, docstrings. Text that is no Python stays as it is."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
                 node.body = node.body[1:] or [ast.Pass()]

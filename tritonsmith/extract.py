@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from tritonsmith.source import parse
+
 Span = tuple[int, int]
 
 _ROLE = r"(?P<{0}>system|user|tool|assistant|model)"
@@ -339,7 +341,7 @@ def _parse(source: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(source)
+            return parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -349,7 +351,7 @@ def _failure(source: str) -> int | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(source)
+            parse(source)
     except SyntaxError as error:
         return error.lineno or 0
     except (ValueError, RecursionError, MemoryError):

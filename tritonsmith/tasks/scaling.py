@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
 
@@ -47,7 +48,7 @@ def shrink(value: int, cap: int) -> int:
 
 def rescale(source: str, change: Callable[[int], int]) -> str:
     """Rewrite the sizing integers of a task's source."""
-    tree = ast.parse(source)
+    tree = parse(source)
     rewriter = _Integers(change)
     for node in tree.body:
         sizing = isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs")

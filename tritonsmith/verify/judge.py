@@ -81,8 +81,8 @@ class Judge:
         """Lead one candidate through the funnel.
 
         The candidate's time runs from its first runner, which waits for a warm zygote. `began`
-        (time.monotonic seconds) says that the caller's clock runs already; at least half of the time
-        limit is the candidate's own even then.
+        (time.monotonic seconds) says that the caller's clock runs already; at least a third of the
+        time limit is the candidate's own even then.
         """
         start = time.monotonic()
         verdict = Verdict(
@@ -270,7 +270,7 @@ class _Trial:
         zygote.wait_until_warm()
         if self._deadline is None:
             now, limit = time.monotonic(), self._judge.timeout
-            self._deadline = max((self._began or now) + limit, now + limit / 2)
+            self._deadline = max((self._began or now) + limit, now + limit / 3)
         folder = private_folder() if mode == "cuda" else None
         limits = _limits(self._settings, self._judge.timeout, folder)
         self._runners[mode] = zygote.start(limits, folder)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Literal
 
+from tritonsmith.source import parse
 from tritonsmith.types import Finding
 
 Policy = Literal["strict", "lenient"]
@@ -96,7 +97,7 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     if any("\ud800" <= letter <= "\udfff" for letter in source):
         return [Finding(rule="syntax", message="not Python: the file is not UTF-8 text")]
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError as error:
         return [Finding(rule="syntax", message=f"not Python: {error.msg}", line=error.lineno)]
     except (ValueError, RecursionError, MemoryError) as error:
