@@ -130,7 +130,7 @@ class Verdict(_Data):
     compiled: bool = False
     correct: bool = False
     reward: float = 0.0
-    """The staged reward; other schemes are computed from the verdict by `reward`."""
+    """Under the scheme of who asked: `staged` on the command line, `reward.scheme` in a run; see `reward`."""
     speedup: Interval | None = None
     timing: Timing | None = None
     findings: list[Finding] = Field(default_factory=list)

@@ -6,37 +6,18 @@ and its stores must reach the output. Neither net computes values: that is `nume
 """
 
 import ast
-import functools
-import importlib
-import importlib.util
 from collections.abc import Iterator, Mapping
-from types import ModuleType
 from typing import Literal
 
 from tritonsmith.source import parse
 from tritonsmith.types import Finding
+from tritonsmith.verify.module import Module, calls, renames, step
+from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, closed
 
 Policy = Literal["strict", "lenient"]
 
 MAX_SOURCE = 200_000
 """Longest source in characters."""
-IMPORTS = {
-    "torch", "torch.nn", "torch.nn.functional", "triton", "triton.language", "math", "typing", "functools",
-    "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
-    "torch.autograd", "triton.tools.tensor_descriptor",
-}  # fmt: skip
-IMPORT_TREES = ("triton.language.extra",)
-MODULES = IMPORTS | {
-    "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
-    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.nn.utils", "triton.language.core",
-    "triton.language.math", "triton.language.standard",
-    "triton.runtime", "triton.tools",
-}  # fmt: skip
-"""Modules a dotted name may lead through: each of them imports others, `torch.os` among them."""
-CLOSED = {
-    "functools.update_wrapper", "functools.singledispatch", "functools.singledispatchmethod",
-    "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
-}  # fmt: skip
 BUILTINS = {
     "eval", "exec", "compile", "open", "input", "breakpoint", "__import__", "globals", "locals", "vars", "setattr",
     "delattr", "memoryview", "exit", "quit", "help",
@@ -46,18 +27,6 @@ DEFINABLE = {
 }  # fmt: skip
 """Special methods that a class may define, besides `DUNDERS`."""
 DUNDERS = {"__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__"}
-TORCH_CLOSED = {
-    "ops", "compile", "library", "jit", "utils", "hub", "load", "save", "multiprocessing", "distributed",
-    "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
-    "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
-    "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
-    "backends", "profiler", "Generator",
-}  # fmt: skip
-TORCH_CUDA_OPEN = {
-    "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
-    "get_device_capability",
-}  # fmt: skip
-TORCH_AUTOGRAD_OPEN = {"Function", "function"}
 HOST = {"numpy", "tolist", "apply_", "map_", "map2_", "storage", "untyped_storage"}
 """Methods that hand a tensor's values to Python, where no operator is seen."""
 MAX_SCALARS = 16
@@ -110,137 +79,6 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     return list({(finding.rule, finding.message, finding.line): finding for finding in found}.values())
 
 
-class Module:
-    """What a candidate defines, and what of it `forward` reaches."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
-        self.functions = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
-        self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-        self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
-        self.aliases = dict(_aliases(tree))
-        for node in ast.walk(tree):
-            if (name := _renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
-                self.aliases.setdefault(name, found)
-        self.model = self.classes.get("ModelNew")
-
-    def method(self, name: str) -> ast.FunctionDef | None:
-        """A method of ModelNew."""
-        body = self.model.body if self.model else []
-        return next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == name), None)
-
-    def reached(self) -> list[ast.AST]:
-        """`forward` and everything of the module that it names, kernels left out."""
-        return self._closure(self.method("forward"))
-
-    def used(self) -> list[ast.AST]:
-        """ModelNew and everything of the module that it names, kernels left out."""
-        return self._closure(self.model)
-
-    def _closure(self, start: ast.AST | None) -> list[ast.AST]:
-        waiting: list[ast.AST] = [start] if start else []
-        seen: list[ast.AST] = []
-        while waiting:
-            node = waiting.pop()
-            if node in seen:
-                continue
-            seen.append(node)
-            waiting.extend(self._named(node))
-        return seen
-
-    def _named(self, node: ast.AST) -> Iterator[ast.AST]:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id not in self.kernels:
-                found = self.functions.get(part.id) or self.classes.get(part.id)
-                if found is not None and part.id != "ModelNew":
-                    yield found
-            elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
-                method = self.method(part.attr)
-                if method is not None:
-                    yield method
-
-    def path(self, node: ast.expr) -> str | None:
-        """`torch.nn.functional.relu` for `F.relu`, None for what is no dotted name."""
-        parts: list[str] = []
-        while (step := _step(node)) is not None:
-            node, name = step
-            parts.append(name)
-        if not isinstance(node, ast.Name):
-            return None
-        return _canonical(".".join([self.aliases.get(node.id, node.id), *reversed(parts)]))[0]
-
-    def module(self, node: ast.expr) -> str | None:
-        """The module that a dotted name is, None for anything else."""
-        path = self.path(node)
-        return path if path and _canonical(path)[1] else None
-
-
-def _renames(node: ast.AST) -> str | None:
-    """The name on the left of `name = ...`."""
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-    return target.id if isinstance(target, ast.Name) else None
-
-
-def _calls(node: ast.AST, *names: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
-
-
-def _step(node: ast.expr) -> tuple[ast.expr, str] | None:
-    """`(x, "name")` for `x.name` and for `getattr(x, "name")`."""
-    if isinstance(node, ast.Attribute):
-        return node.value, node.attr
-    if isinstance(node, ast.Call) and _calls(node, "getattr"):
-        name = node.args[1] if len(node.args) > 1 else None
-        if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value.isidentifier():
-            return node.args[0], name.value
-    return None
-
-
-def _open(module: str) -> bool:
-    return module in MODULES or module.startswith(IMPORT_TREES)
-
-
-@functools.lru_cache(4096)
-def _canonical(path: str) -> tuple[str, bool]:
-    """A dotted name by its modules' own names, and whether it ends at a module or leads through a closed one.
-
-    `torch.nn.functional.torch.mm` is `torch.mm`. Names are looked up here, where only libraries are loaded.
-    """
-    root, *rest = path.split(".")
-    if root not in {name.split(".")[0] for name in IMPORTS - {"__future__"}}:
-        return path, False
-    module = importlib.import_module(root)
-    while rest:
-        inner = vars(module).get(rest[0])
-        if inner is None and hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{rest[0]}"):
-            if not _open(f"{module.__name__}.{rest[0]}"):
-                return ".".join([module.__name__, *rest]), True
-            inner = importlib.import_module(f"{module.__name__}.{rest[0]}")
-        if not isinstance(inner, ModuleType):
-            return ".".join([module.__name__, *rest]), False
-        if not _open(inner.__name__):
-            return ".".join([module.__name__, *rest]), True
-        module = inner
-        del rest[0]
-    return ".".join([module.__name__, *rest]), True
-
-
-def _is_jit(decorator: ast.expr) -> bool:
-    node = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (isinstance(node, ast.Attribute) and node.attr == "jit") or (isinstance(node, ast.Name) and node.id == "jit")
-
-
-def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                yield (name.asname or name.name.split(".")[0], name.name if name.asname else name.name.split(".")[0])
-        elif isinstance(node, ast.ImportFrom):
-            for name in node.names:
-                yield name.asname or name.name, f"{node.module}.{name.name}"
-
-
 def _structure(module: Module) -> Iterator[Finding]:
     if module.model is None:
         yield Finding(rule="no-modelnew", message="there is no class ModelNew")
@@ -276,7 +114,7 @@ def _imports(module: Module) -> Iterator[Finding]:
             wanted = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             source = ("." * node.level) + (node.module or "")
-            wanted = [source] + [f"{source}.{n.name}" for n in node.names if _closed(f"{source}.{n.name}")]
+            wanted = [source] + [f"{source}.{n.name}" for n in node.names if closed(f"{source}.{n.name}")]
         else:
             continue
         for name in wanted:
@@ -308,7 +146,7 @@ def _definitions(tree: ast.Module) -> Iterator[Finding]:
             names = [] if node.name in DEFINABLE else [node.name]
         elif isinstance(node, ast.MatchClass):
             names = node.kwd_attrs
-        elif isinstance(node, ast.Call) and _calls(node, "type") and (len(node.args) != 1 or node.keywords):
+        elif isinstance(node, ast.Call) and calls(node, "type") and (len(node.args) != 1 or node.keywords):
             yield Finding(rule="builtin", message="type takes one argument here", line=node.lineno)
         for name in names:
             if name.startswith("__") and name.endswith("__") and name not in DUNDERS:
@@ -330,29 +168,11 @@ def _getattr(tree: ast.Module) -> Iterator[Finding]:
             yield Finding(rule="getattr", message="getattr takes a plain literal name here", line=node.lineno)
 
 
-def _closed(path: str) -> str | None:
-    """The part of a dotted name that may not be used, if any."""
-    path, is_module = _canonical(path)
-    parts = path.split(".")
-    if is_module and not _open(path):
-        return path
-    if path in CLOSED:
-        return path
-    if parts[0] in ("torch", "triton") and any(part.startswith("_") for part in parts[1:]):
-        return path
-    if parts[0] != "torch" or len(parts) < 2:
-        return None
-    opened = {"cuda": TORCH_CUDA_OPEN, "autograd": TORCH_AUTOGRAD_OPEN}.get(parts[1])
-    if parts[1] in TORCH_CLOSED:
-        return ".".join(parts[:2])
-    return ".".join(parts[:3]) if opened is not None and len(parts) > 2 and parts[2] not in opened else None
-
-
 def _attributes(module: Module) -> Iterator[Finding]:
     """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
     for node in ast.walk(module.tree):
         path = module.path(node) if isinstance(node, (ast.Attribute, ast.Name, ast.Call)) else None
-        if path is not None and (shut := _closed(path)) is not None:
+        if path is not None and (shut := closed(path)) is not None:
             yield Finding(rule="torch-attribute", message=f"{shut} is not allowed", line=getattr(node, "lineno", None))
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
         if call is not None and module.path(call.func) == "functools.wraps":
@@ -377,8 +197,8 @@ def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iter
         if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load):
             known = not (isinstance(child, ast.Name) and child.id in local)
             found = module.module(child) if known else None
-            looked_up = isinstance(node, ast.Call) and _calls(node, "getattr", "hasattr") and node.args[:1] == [child]
-            followed = isinstance(node, ast.Attribute) or looked_up or _renames(node) is not None
+            looked_up = isinstance(node, ast.Call) and calls(node, "getattr", "hasattr") and node.args[:1] == [child]
+            followed = isinstance(node, ast.Attribute) or looked_up or renames(node) is not None
             if found is not None and not followed:
                 message = f"the module {found} is used as a value; write out what is used of it"
                 yield Finding(rule="module-value", message=message, line=child.lineno)
@@ -390,9 +210,9 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     if policy != "strict":
         return
     for node in ast.walk(module.tree):
-        step = _step(node) if isinstance(node, ast.expr) else None
-        if step is not None and step[1] in HOST:
-            message = f"{step[1]} hands values to Python; under the strict policy the kernel must compute"
+        taken = step(node) if isinstance(node, ast.expr) else None
+        if taken is not None and taken[1] in HOST:
+            message = f"{taken[1]} hands values to Python; under the strict policy the kernel must compute"
             yield Finding(rule="host-compute", message=message, line=getattr(node, "lineno", None))
     for root in module.reached():
         if isinstance(root, ast.ClassDef):

@@ -1,0 +1,88 @@
+"""Which imported names a candidate may use: allow-lists of modules, and dotted names resolved through the real ones.
+
+Libraries import others: `torch.os` and `enum.bltns` are ways out. A name is therefore followed through the modules
+themselves, loaded here where no candidate runs. Knows nothing of a candidate's own names: see `module`.
+"""
+
+import functools
+import importlib
+import importlib.util
+from types import ModuleType
+
+IMPORTS = {
+    "torch", "torch.nn", "torch.nn.functional", "triton", "triton.language", "math", "typing", "functools",
+    "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
+    "torch.autograd", "triton.tools.tensor_descriptor",
+}  # fmt: skip
+IMPORT_TREES = ("triton.language.extra",)
+MODULES = IMPORTS | {
+    "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
+    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.nn.utils", "triton.language.core",
+    "triton.language.math", "triton.language.standard",
+    "triton.runtime", "triton.tools",
+}  # fmt: skip
+"""Modules a dotted name may lead through: each of them imports others, `torch.os` among them."""
+CLOSED = {
+    "functools.update_wrapper", "functools.singledispatch", "functools.singledispatchmethod",
+    "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
+}  # fmt: skip
+TORCH_CLOSED = {
+    "ops", "compile", "library", "jit", "utils", "hub", "load", "save", "multiprocessing", "distributed",
+    "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
+    "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
+    "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
+    "backends", "profiler", "Generator",
+}  # fmt: skip
+TORCH_CUDA_OPEN = {
+    "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
+    "get_device_capability",
+}  # fmt: skip
+TORCH_AUTOGRAD_OPEN = {"Function", "function"}
+
+
+def is_open(module: str) -> bool:
+    """Whether a dotted name may lead through this module."""
+    return module in MODULES or module.startswith(IMPORT_TREES)
+
+
+@functools.lru_cache(4096)
+def canonical(path: str) -> tuple[str, bool]:
+    """A dotted name by its modules' own names, and whether it ends at a module or leads through a closed one.
+
+    `torch.nn.functional.torch.mm` is `torch.mm`. Names are looked up here, where only libraries are loaded.
+    """
+    root, *rest = path.split(".")
+    if root not in {name.split(".")[0] for name in IMPORTS - {"__future__"}}:
+        return path, False
+    module = importlib.import_module(root)
+    while rest:
+        inner = vars(module).get(rest[0])
+        if inner is None and hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{rest[0]}"):
+            if not is_open(f"{module.__name__}.{rest[0]}"):
+                return ".".join([module.__name__, *rest]), True
+            inner = importlib.import_module(f"{module.__name__}.{rest[0]}")
+        if not isinstance(inner, ModuleType):
+            return ".".join([module.__name__, *rest]), False
+        if not is_open(inner.__name__):
+            return ".".join([module.__name__, *rest]), True
+        module = inner
+        del rest[0]
+    return ".".join([module.__name__, *rest]), True
+
+
+def closed(path: str) -> str | None:
+    """The part of a dotted name that may not be used, if any."""
+    path, is_module = canonical(path)
+    parts = path.split(".")
+    if is_module and not is_open(path):
+        return path
+    if path in CLOSED:
+        return path
+    if parts[0] in ("torch", "triton") and any(part.startswith("_") for part in parts[1:]):
+        return path
+    if parts[0] != "torch" or len(parts) < 2:
+        return None
+    opened = {"cuda": TORCH_CUDA_OPEN, "autograd": TORCH_AUTOGRAD_OPEN}.get(parts[1])
+    if parts[1] in TORCH_CLOSED:
+        return ".".join(parts[:2])
+    return ".".join(parts[:3]) if opened is not None and len(parts) > 2 and parts[2] not in opened else None
