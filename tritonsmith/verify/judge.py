@@ -28,7 +28,7 @@ from tritonsmith.tasks.format import TaskError, TaskModule, forward
 from tritonsmith.tasks.variants import Variant, adapt, map_tensors, variants
 from tritonsmith.types import Candidate, Finding, Task, Verdict
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import funnel, numerics, policy, roofline, timing, wire
+from tritonsmith.verify import funnel, numerics, observe, policy, roofline, timing, wire
 from tritonsmith.verify.funnel import Outcome
 from tritonsmith.verify.sandbox import Limits
 from tritonsmith.verify.zygote import Runner, Zygote, private_folder
@@ -243,7 +243,7 @@ class _Trial:
         if mode not in self._runners:
             self._load(mode)
         self._build(mode, variant, model)
-        room = _SPARE_BYTES + 4 * sum(t.nbytes for t in scaling._tensors(truth.native))
+        room = _SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
         seen, output = self._ask(mode, {"do": "forward"}, inputs, room)
         if variant.label == "as given":
             self._seen = seen

@@ -156,6 +156,13 @@ def to_device(tree: wire.Tree, device: str) -> Sequence[object]:
     return tree  # type: ignore[return-value]
 
 
+def take_first_configuration() -> None:
+    """Let autotuners find all configurations equally fast, so that the first counts: nothing can be timed here."""
+    from triton.runtime.autotuner import Autotuner
+
+    Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
+
+
 def watch_interpreter(launches: Launches) -> None:
     """Record what interpreted kernels load, store and multiply, and check every access."""
     from tritonsmith.verify import shadow

@@ -25,7 +25,6 @@ class Preset:
 
 
 CALIBRATED = Preset(10, 50, 0.1)
-LONG = Preset(10, 100, 0.1)
 SINGLE = Preset(1, 1, 0.0)
 
 
