@@ -1,22 +1,26 @@
-"""Candidates judged a second: the warm pool against one fresh interpreter a candidate, and staged against unstaged.
+"""Candidates judged a second: the warm pool against fresh interpreters, and staged against unstaged.
 
-    python benchmarks/throughput.py [--candidates 100]
+    python benchmarks/throughput.py [--device cuda] [--candidates 512] [--isolation pooled] [--fresh-at-a-time 14]
 
 The mix is that of a model in training: 30 % fail the static rules, 20 % do not compile, 15 % are wrong, 35 % are
 right, all made from the suite's hand-written kernels. A fresh interpreter is `tritonsmith verify --json` in a process
-of its own, as many at a time as the pool has workers. The verdicts of all three ways must be equal, or it fails.
-The pool's start, some seconds once, is not counted; it is printed. Nothing is written.
+of its own; since it is slow, only a random part of the candidates is judged so, and its rate compared. The verdicts of
+all ways must be equal, or it fails. The pool's start, some seconds once, is not counted; it is printed, and so are the
+mean seconds a candidate spends in each stage. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import typer
 from rich.console import Console
@@ -24,8 +28,8 @@ from rich.table import Table
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify.pool import Verifier
+from tritonsmith.types import STAGES, Candidate, Verdict
+from tritonsmith.verify.pool import Job, Verifier, choose_device
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "examples" / "kernels"
@@ -35,14 +39,13 @@ from kernel_bugs_level1 import BUGS as LEVEL1  # noqa: E402
 from kernel_bugs_level2 import BUGS as LEVEL2  # noqa: E402
 
 SHARES = {"static": 0.30, "compile": 0.20, "wrong": 0.15, "right": 0.35}
-Job = tuple[Task, Candidate]
 Outcome = tuple[str | None, bool, bool, bool]
 """Stage, valid, compiled, correct."""
 
 
 STATIC: tuple[Callable[[str], str], ...] = (
     lambda source: source[: 2 * len(source) // 3].rstrip() + "(",
-    lambda source: source.replace("import torch\n", "import os\nimport torch\n", 1),
+    lambda source: source.replace("import torch\n", "import torch\nimport torchvision\n", 1),
     lambda source: source.replace("class ModelNew", "class Model"),
     lambda source: source.replace("        return ", "        return 1.0 * torch.relu(x) + ", 1),
     lambda source: "Here is the kernel you asked for.\n" + source,
@@ -57,27 +60,40 @@ COMPILE: tuple[Callable[[str], str], ...] = (
 """What the compiler refuses: unknown functions, undefined names, a block size that is no constant."""
 
 
-def mix(count: int) -> list[Job]:
-    """`count` distinct candidates in SHARES' proportions, in random order, the same each time."""
+@dataclass
+class Pooled:
+    """What one pool made of all candidates."""
+
+    start: float
+    """Seconds until its first verdict."""
+    seconds: float
+    """Seconds for the candidates."""
+    verdicts: list[Verdict]
+
+
+def mix(count: int) -> list[tuple[str, Job]]:
+    """`count` distinct candidates in SHARES' proportions, each with its kind, in random order, the same each time."""
     draw = random.Random(0)
     tasks = {task.id: task for task in load_spec("suite")}
     ids = sorted(path.relative_to(KERNELS).with_suffix("").as_posix() for path in KERNELS.rglob("*.py"))
     right = {id: (KERNELS / f"{id}.py").read_text() for id in ids}
     wrong = [bug for bug in LEVEL1 + LEVEL2 if "compile" not in bug.stages]
-    sources: list[tuple[str, str]] = []
+    sources: list[tuple[str, str, str]] = []
     for kind, share in SHARES.items():
         for number in range(round(share * count)):
             if kind == "wrong":
                 bug = wrong[number % len(wrong)] if count > 300 else draw.choice(wrong)
-                sources.append((bug.task, bug.plant(right[bug.task])))
+                sources.append((kind, bug.task, bug.plant(right[bug.task])))
                 continue
-            id = ids[number % len(ids)] if kind == "right" else draw.choice(ids)
             edits = {"static": STATIC, "compile": COMPILE, "right": (str,)}[kind]
-            sources.append((id, edits[number % len(edits)](right[id])))
-    # A last line of its own makes every candidate new to the pool, which judges equal sources once.
+            edit = edits[number % len(edits)]
+            fit = ids if kind == "right" else [id for id in ids if edit(right[id]) != right[id]]
+            id = ids[number % len(ids)] if kind == "right" else draw.choice(fit)
+            sources.append((kind, id, edit(right[id])))
+    # A last line of its own makes every candidate another program, for equal ones are judged once.
     jobs = [
-        (tasks[id], Candidate(task=id, sample=number, source=f"{source}\n# {number}\n"))
-        for number, (id, source) in enumerate(sources)
+        (kind, (tasks[id], Candidate(task=id, sample=number, source=f"{source}\n_NUMBER = {number}\n")))
+        for number, (kind, id, source) in enumerate(sources)
     ]
     draw.shuffle(jobs)
     return jobs
@@ -92,7 +108,7 @@ def outcome(verdict: Verdict) -> Outcome:
     return stage, verdict.valid, verdict.compiled, verdict.correct
 
 
-def fresh(jobs: list[Job], workers: int) -> tuple[float, list[Outcome]]:
+def fresh(jobs: Sequence[Job], at_a_time: int, device: str) -> tuple[float, list[Outcome]]:
     """Judge each candidate in a process that starts for it."""
     with tempfile.TemporaryDirectory() as folder:
 
@@ -101,58 +117,100 @@ def fresh(jobs: list[Job], workers: int) -> tuple[float, list[Outcome]]:
             paths = [Path(folder) / f"{number}_{name}.py" for name in ("task", "kernel")]
             for path, text in zip(paths, (task.source, candidate.source), strict=True):
                 path.write_text(text or "")
-            command = [sys.executable, "-m", "tritonsmith.cli", "verify", *map(str, paths), "--json", "--device", "cpu"]
+            command = [sys.executable, "-m", "tritonsmith.cli", "verify", *map(str, paths), "--json"]
+            # Its own start is part of a candidate's time there, and slow when many start at once.
+            command += ["--device", device, "--set", "verify.timeout=300"]
             done = subprocess.run(command, capture_output=True, text=True)
+            if not done.stdout:
+                raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
             return outcome(Verdict.model_validate(json.loads(done.stdout)))
 
         start = time.perf_counter()
-        with ThreadPoolExecutor(workers) as threads:
+        with ThreadPoolExecutor(at_a_time) as threads:
             outcomes = list(threads.map(one, range(len(jobs))))
         return time.perf_counter() - start, outcomes
 
 
-def pooled(jobs: list[Job], staged: bool) -> tuple[float, float, list[Verdict]]:
-    """Judge all candidates in one pool; seconds it took to warm up, seconds for the candidates, verdicts."""
+def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
+    """Judge all candidates in one pool."""
     start = time.perf_counter()
-    with Verifier(VerifyConfig(device="cpu"), extensions=ExtensionsConfig(staged=staged)) as verifier:
+    with Verifier(settings, extensions=ExtensionsConfig(staged=staged)) as verifier:
         id = "level1/relu"
         task = next(task for task in load_spec("suite") if task.id == id)
         verifier.verify(task, Candidate(task=id, source=(KERNELS / f"{id}.py").read_text()))
         warm = time.perf_counter()
         verdicts = verifier.verify_many(jobs)
-        return warm - start, time.perf_counter() - warm, verdicts
+        return Pooled(warm - start, time.perf_counter() - warm, verdicts)
 
 
-def main(candidates: int = 100, workers: int = 0) -> None:
-    """Measure, print, and fail where the ways disagree."""
-    jobs, console = mix(candidates), Console()
-    with Verifier(VerifyConfig(device="cpu")) as probe:
-        workers = workers or probe.workers
-    warm_up, staged_seconds, staged = pooled(jobs, staged=True)
-    _, unstaged_seconds, unstaged = pooled(jobs, staged=False)
-    fresh_seconds, alone = fresh(jobs, workers)
-    _print(console, len(jobs), workers, fresh_seconds, staged_seconds, unstaged_seconds)
-    console.print(f"the pool's start: {warm_up:.1f} s, once; of the candidates {_kinds(staged)}")
-    wanted = [outcome(verdict) for verdict in staged]
-    for name, found in (("a fresh interpreter", alone), ("unstaged", [outcome(verdict) for verdict in unstaged])):
-        differ = [(job[0].id, one, two) for job, one, two in zip(jobs, wanted, found, strict=True) if one != two]
-        if differ:
-            raise SystemExit(f"{len(differ)} of the verdicts differ between staged and {name}, the first: {differ[0]}")
+def main(
+    candidates: int = 0,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    isolation: Literal["process", "pooled"] = "pooled",
+    workers: int = 0,
+    fresh_at_a_time: int = 0,
+    fresh_candidates: int = 64,
+) -> None:
+    """Measure, print, and fail where the ways disagree; 0 stands for 512 candidates on cuda and 100 on the CPU,
+    as many workers as cores, and 14 fresh processes at a time on cuda, as many as workers on the CPU."""
+    where = choose_device(device)
+    candidates = candidates or (512 if where == "cuda" else 100)
+    jobs, console = [job for _, job in mix(candidates)], Console()
+    settings = VerifyConfig(device=where, isolation=isolation, workers=workers or os.cpu_count())  # type: ignore[arg-type]
+    at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)
+    chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
+    staged, unstaged = pooled(jobs, settings, staged=True), pooled(jobs, settings, staged=False)
+    seconds, alone = fresh([jobs[place] for place in chosen], at_a_time, where)
+    rates = {
+        f"fresh interpreters, {at_a_time} at a time": (len(chosen), seconds),
+        "warm pool, staged": (len(jobs), staged.seconds),
+        "warm pool, unstaged": (len(jobs), unstaged.seconds),
+    }
+    console.print(_rates(rates, f"{where}, {settings.workers} workers, isolation {isolation}"))
+    console.print(_stages(staged.verdicts, unstaged.verdicts))
+    console.print(f"staged is {unstaged.seconds / staged.seconds:.2f} times as fast as unstaged")
+    console.print(f"the pool's start: {staged.start:.1f} s, once; of the candidates {_kinds(staged.verdicts)}")
+    wanted = [outcome(verdict) for verdict in staged.verdicts]
+    _compare("unstaged", jobs, wanted, [outcome(verdict) for verdict in unstaged.verdicts])
+    _compare("a fresh interpreter", [jobs[p] for p in chosen], [wanted[p] for p in chosen], alone)
     console.print("all three ways reach the same verdicts")
 
 
-def _print(console: Console, count: int, workers: int, fresh: float, staged: float, unstaged: float) -> None:
-    table = Table("", "seconds", "candidates/s", "times fresh", title=f"{count} candidates, {workers} at a time")
-    for name, seconds in (
-        ("fresh interpreter", fresh),
-        ("warm pool, staged", staged),
-        ("warm pool, unstaged", unstaged),
-    ):
-        table.add_row(name, f"{seconds:.1f}", f"{count / seconds:.2f}", f"{fresh / seconds:.1f}")
-    console.print(table)
+def _compare(name: str, jobs: Sequence[Job], wanted: Sequence[Outcome], found: Sequence[Outcome]) -> None:
+    differ = [
+        (job[0].id, job[1].sample, one, two) for job, one, two in zip(jobs, wanted, found, strict=True) if one != two
+    ]
+    if differ:
+        raise SystemExit(f"{len(differ)} of the verdicts differ between staged and {name}, the first: {differ[0]}")
 
 
-def _kinds(verdicts: list[Verdict]) -> str:
+def _rates(rows: dict[str, tuple[int, float]], title: str) -> Table:
+    table = Table("", "candidates", "seconds", "candidates/s", "times fresh", title=title)
+    slow = None
+    for name, (count, seconds) in rows.items():
+        rate = count / seconds
+        slow = slow or rate
+        table.add_row(name, str(count), f"{seconds:.1f}", f"{rate:.2f}", f"{rate / slow:.1f}")
+    return table
+
+
+def _stages(staged: Sequence[Verdict], unstaged: Sequence[Verdict]) -> Table:
+    table = Table("stage", "staged: reached by", "mean seconds", "unstaged: mean seconds", title="time in each stage")
+    for name in STAGES:
+        one, two = _seconds(staged, name), _seconds(unstaged, name)
+        table.add_row(name, str(len(one)), f"{_mean(one):.3f}", f"{_mean(two):.3f}")
+    return table
+
+
+def _seconds(verdicts: Sequence[Verdict], name: str) -> list[float]:
+    return [stage.seconds for verdict in verdicts for stage in verdict.stages if stage.name == name]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _kinds(verdicts: Sequence[Verdict]) -> str:
     counts = {
         "fail the static rules": sum(verdict.stage is None for verdict in verdicts),
         "do not compile": sum(verdict.stage == "ast" for verdict in verdicts),

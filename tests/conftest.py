@@ -55,6 +55,14 @@ def tiny_model(positions: int = 1024) -> Qwen3ForCausalLM:
     return Qwen3ForCausalLM(config)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need a GPU are skipped where there is none."""
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("gpu") is not None:
+                item.add_marker(pytest.mark.skip(reason="torch sees no CUDA device"))
+
+
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tiny model and its tokenizer, as `model.id` takes it."""

@@ -151,3 +151,37 @@ def test_verify_batch_counts(folder: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert _main(monkeypatch, "verify-batch", str(folder / "in.jsonl"), *arguments) == 0
     assert "2 judged, 0 known, 1 correct of 2" in capsys.readouterr().out
     assert len((folder / "out.jsonl").read_text().splitlines()) == 2
+
+
+FLAGGED = DOUBLE.source.replace("2.0 * x", "torch.relu(x)").replace("randn", "rand")
+
+
+def test_tasks_vet_of_good_tasks_is_0(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _main(monkeypatch, "tasks", "vet", str(folder / "task.py")) == 0
+    assert "1 tasks vetted, 0 flagged" in capsys.readouterr().out
+
+
+def test_tasks_vet_names_the_control_that_passes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "flagged.py").write_text(FLAGGED)
+    assert _main(monkeypatch, "tasks", "vet", str(folder / "flagged.py")) == 1
+    out = capsys.readouterr().out
+    assert "copied" in out and "1 tasks vetted, 1 flagged" in out
+
+
+def test_tasks_vet_of_a_kernelbench_folder_as_json(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    level = folder / "KernelBench" / "level1"
+    level.mkdir(parents=True)
+    (level / "1_double.py").write_text(DOUBLE.source)
+    (level / "2_relu.py").write_text(FLAGGED)
+    assert _main(monkeypatch, "tasks", "vet", f"kernelbench:{folder}", "--json") == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["task"], [flag["control"] for flag in row["flags"]]) for row in rows] == [
+        ("level1/1_double", []),
+        ("level1/2_relu", ["input 0 copied"]),
+    ]

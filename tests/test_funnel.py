@@ -81,3 +81,12 @@ def test_our_own_exceptions_propagate() -> None:
 
     with pytest.raises(ZeroDivisionError):
         funnel.run([("ast", broken)], _verdict())
+
+
+def test_wrong_while_timed_takes_correctness_back() -> None:
+    def timing() -> Outcome:
+        return Outcome(False, mismatch=Mismatch(variant="while it was timed", output="output", message="wrong values"))
+
+    stages: list[funnel.Stage] = [(name, lambda: Outcome(True)) for name in STAGES[:-1]]
+    verdict = funnel.run([*stages, ("timing", timing)], _verdict())
+    assert not verdict.correct and verdict.stage == "tiny" and verdict.mismatch is not None

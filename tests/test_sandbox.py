@@ -12,7 +12,7 @@ import torch  # noqa: F401  (the verifier's import, so that its time is no test'
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.verify import sandbox, wire
-from tritonsmith.verify.judge import _limits
+from tritonsmith.verify.limits import runner_limits as _limits
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.zygote import Runner, Zygote
 

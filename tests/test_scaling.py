@@ -126,3 +126,9 @@ def test_huge_inputs_are_never_allocated() -> None:
         .replace("1 << 30", str(1 << 30))
     )
     assert scaling.full(_task(source)).cap is not None
+
+
+def test_knows_whether_the_reference_runs_without_data() -> None:
+    assert scaling.runs_without_data(DOUBLE) and scaling.runs_without_data(_task(LINEAR))
+    assert not scaling.runs_without_data(_task(LINEAR.replace("self.linear(x)", "self.linear(x) * float(x.max())")))
+    assert not scaling.runs_without_data(_task("def broken(:"))

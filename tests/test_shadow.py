@@ -113,7 +113,7 @@ def test_a_view_may_be_read_within_its_storage(verifier: Verifier) -> None:
 
 def test_memory_that_no_kernel_wrote_is_not_right_by_chance(verifier: Verifier) -> None:
     """`torch.empty` is filled with NaN, so that a forgotten element shows."""
-    verdict = judge(verifier, SUM, _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="torch.empty(1)"))
+    verdict = judge(verifier, DOUBLE, double(kernel=KERNEL.replace("offsets < n", "offsets < n - 1")))
     assert verdict.mismatch is not None and verdict.mismatch.got != verdict.mismatch.got
 
 
@@ -255,3 +255,45 @@ def test_bfloat16_rounds_to_nearest_even_as_torch_does() -> None:
     values = values[~values.isnan()]
     found = torch.from_numpy(bfloat16._bits(values.numpy()).view("int16")).view(torch.bfloat16)
     assert torch.equal(found, values.to(torch.bfloat16))
+
+
+def test_reading_fresh_memory_that_nothing_wrote_is_found(verifier: Verifier) -> None:
+    """A maximum swallows NaN, so the value alone would be right."""
+    reading = KERNEL.replace("    tl.store", "    old = tl.load(out_ptr + offsets, mask=mask)\n    tl.store").replace(
+        "2.0 * tl.load(x_ptr + offsets, mask=mask)", "tl.where(old == 7.0, old, 2.0 * tl.load(x_ptr + offsets, mask))"
+    )
+    source = double(kernel=reading)
+    verdict = judge(verifier, DOUBLE, source)
+    assert rules(verdict) == {"uninitialised"}
+    assert verdict.findings[0].line == _line(source, "old = tl.load")
+
+
+@pytest.mark.parametrize(
+    "start", ["zeros_like(x)", "empty_like(x).fill_(0)", "full_like(x, 0.0)", "empty_like(x).zero_()"]
+)
+def test_reading_fresh_memory_that_torch_wrote_is_fine(verifier: Verifier, start: str) -> None:
+    adding = KERNEL.replace("2.0 * tl.load(x_ptr", "tl.load(out_ptr + offsets, mask=mask) + 2.0 * tl.load(x_ptr")
+    verdict = judge(verifier, DOUBLE, double(FORWARD.replace("empty_like(x)", start), adding))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_reading_what_an_earlier_launch_wrote_is_fine(verifier: Verifier) -> None:
+    launch = FORWARD.splitlines()[1]
+    twice = f"        half = torch.empty_like(x)\n{launch.replace('(x, out', '(x, half')}\n"
+    kernel = KERNEL.replace("2.0 * tl", "scale * tl").replace("n, BLOCK", "n, scale, BLOCK")
+    forward = (FORWARD.replace(launch, twice + launch.replace("(x, out", "(half, out"))).replace(
+        "x.numel(), BLOCK", "x.numel(), 2.0 ** 0.5, BLOCK"
+    )
+    verdict = judge(verifier, DOUBLE, double(forward, kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_reading_the_part_that_torch_did_not_fill_is_found(verifier: Verifier) -> None:
+    adding = KERNEL.replace("2.0 * tl.load(x_ptr", "tl.load(out_ptr + offsets, mask=mask) + 2.0 * tl.load(x_ptr")
+    forward = FORWARD.replace("torch.empty_like(x)", "torch.empty_like(x)\n        out[:32].fill_(0.0)")
+    assert rules(judge(verifier, DOUBLE, double(forward, adding))) == {"uninitialised"}
+
+
+def test_atomic_addition_to_fresh_memory_is_found(verifier: Verifier) -> None:
+    adding = _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="torch.empty(1)")
+    assert rules(judge(verifier, SUM, adding)) == {"uninitialised"}

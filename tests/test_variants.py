@@ -1,20 +1,47 @@
-"""The inputs of extension 1: labels, factors, sizes and precisions."""
+"""The inputs a candidate is tried on: labels, sizes, precisions, distributions, layouts, and what tasks rely on."""
 
 import pytest
 import torch
 from judging import DOUBLE
 
 from tritonsmith.tasks.format import TaskModule
-from tritonsmith.tasks.variants import Variant, adapt, map_tensors, variants
+from tritonsmith.tasks.variants import (
+    LARGE,
+    Values,
+    Variant,
+    adapt,
+    finite,
+    hardeners,
+    map_tensors,
+    odd_sizes,
+    usable,
+    variants,
+)
+from tritonsmith.types import Task
 
 
 def test_off_means_the_task_as_given() -> None:
     assert [variant.label for variant in variants(DOUBLE, multi_input=False)] == ["as given"]
 
 
-def test_on_means_five() -> None:
-    labels = [variant.label for variant in variants(DOUBLE, multi_input=True)]
-    assert labels == ["as given", "values x2", "another seed", "larger dimensions", "float16"]
+def test_on_means_five_and_those_beyond() -> None:
+    labels = [variant.label for variant in variants(DOUBLE, multi_input=True, strided=True)]
+    assert labels[:5] == ["as given", "values x2", "another seed", "larger dimensions", "float16"]
+    assert labels[5:] == [
+        "odd sizes",
+        "negative values",
+        "large values",
+        "sparse values",
+        "strided storage",
+        "new contents in the same storage",
+    ]
+
+
+@pytest.mark.parametrize("multi_input", [False, True])
+def test_what_hardens_a_task_is_added_once(multi_input: bool) -> None:
+    wanted = {variant.label for variant in hardeners(DOUBLE)}
+    labels = [variant.label for variant in variants(DOUBLE, multi_input, also=wanted)]
+    assert wanted <= set(labels) and len(set(labels)) == len(labels)
 
 
 @pytest.mark.parametrize(("growth", "shape"), [(2.0, (128, 96)), (1.25, (80, 60))])
@@ -47,3 +74,119 @@ def test_map_reaches_every_tensor_and_keeps_the_form() -> None:
     tree = {"a": [torch.ones(1), (torch.ones(1), None)], "b": "text"}
     mapped = map_tensors(tree, lambda tensor: tensor + 1)
     assert mapped == {"a": [torch.tensor([2.0]), (torch.tensor([2.0]), None)], "b": "text"}
+
+
+def _task(inputs: str, forward: str = "return 2.0 * x") -> Task:
+    source = DOUBLE.source.replace("return 2.0 * x", forward).replace("torch.randn(64, 48)", inputs)
+    return DOUBLE.model_copy(update={"source": source})
+
+
+def _drawn(task: Task | None) -> torch.Tensor:
+    assert task is not None
+    drawn = TaskModule.of(task).inputs(0)[0]
+    assert isinstance(drawn, torch.Tensor)
+    return drawn
+
+
+def test_odd_sizes_are_no_multiple_of_two() -> None:
+    assert tuple(_drawn(odd_sizes(DOUBLE)).shape) == (63, 47)
+
+
+def test_odd_sizes_keep_what_the_reference_needs() -> None:
+    grouped = _task("torch.randn(64, 48)", "return x.view(8, -1, x.shape[1]).sum(1)")
+    assert tuple(_drawn(odd_sizes(grouped)).shape) == (56, 42)
+
+
+@pytest.mark.parametrize(
+    "task", [_task("torch.randn(8, 4)"), _task("torch.randn(64, 48)", "assert x.shape[0] == 64; return x")]
+)
+def test_without_odd_sizes_there_is_no_such_variant(task: Task) -> None:
+    assert odd_sizes(task) is None
+    assert "odd sizes" not in [variant.label for variant in variants(task, multi_input=True)]
+
+
+def test_a_reference_that_looks_at_its_values_has_odd_sizes_too() -> None:
+    assert odd_sizes(_task("torch.randn(64, 48)", "return x * float(x.max())")) is not None
+
+
+def _redistributed(tensor: torch.Tensor, values: Values) -> torch.Tensor:
+    changed = adapt([tensor], Variant("v", DOUBLE, values=values))[0]
+    assert isinstance(changed, torch.Tensor) and changed.shape == tensor.shape and changed.dtype == tensor.dtype
+    return changed
+
+
+def _normal() -> torch.Tensor:
+    return torch.randn(64, 48, generator=torch.Generator().manual_seed(0))
+
+
+def test_negative_values_are_negative() -> None:
+    assert torch.equal(_redistributed(_normal(), "negative"), -_normal().abs())
+
+
+def test_large_values_are_large() -> None:
+    assert torch.equal(_redistributed(_normal(), "large"), LARGE * _normal())
+
+
+def test_sparse_values_are_mostly_zero_and_else_as_they_were() -> None:
+    sparse = _redistributed(_normal(), "sparse")
+    kept = sparse != 0
+    assert 0.05 < kept.double().mean() < 0.2 and torch.equal(sparse[kept], _normal()[kept])
+
+
+def test_signed_values_have_both_signs() -> None:
+    signed = _redistributed(_normal().abs(), "signed")
+    assert bool((signed < 0).any()) and bool((signed > 0).any())
+
+
+VALUES = ["negative", "large", "sparse", "signed"]
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        _normal().sign(),
+        (_normal() > 0).float(),
+        torch.softmax(_normal(), dim=-1),
+        torch.softmax(_normal(), dim=1),
+        torch.log_softmax(_normal(), dim=-1),
+        torch.tensor(0.5),
+        torch.arange(48),
+    ],
+    ids=["labels", "mask", "probabilities", "by-column", "log-probabilities", "scalar", "integers"],
+)
+def test_what_a_task_relies_on_is_kept(tensor: torch.Tensor, values: Values) -> None:
+    assert torch.equal(_redistributed(tensor, values), tensor)
+
+
+@pytest.mark.parametrize("values", ["negative", "large", "sparse"])
+def test_nonnegative_values_stay_so(values: Values) -> None:
+    assert bool((_redistributed(_normal().abs(), values) >= 0).all())
+
+
+def test_a_unit_interval_is_kept() -> None:
+    assert float(_redistributed(_normal().sigmoid(), "large").max()) <= 1
+
+
+def test_positive_values_do_not_become_zero() -> None:
+    assert bool((_redistributed(_normal().exp(), "sparse") > 0).all())
+
+
+@pytest.mark.parametrize("shape", [(64, 48), (3, 5, 7), (9,), (5, 1), (1, 5)])
+def test_strided_storage_holds_the_same_values(shape: tuple[int, ...]) -> None:
+    tensor = torch.randn(shape)
+    laid = adapt([tensor], Variant("v", DOUBLE, strided=True))[0]
+    assert isinstance(laid, torch.Tensor) and torch.equal(laid, tensor) and not laid.is_contiguous()
+
+
+def test_an_output_that_overflows_is_not_usable_unless_it_did_as_given() -> None:
+    variant, bad = Variant("v", DOUBLE), [torch.ones(2), torch.tensor([1.0, float("inf")])]
+    assert finite(bad[0]) and not finite(bad)
+    assert usable(variant, bad[0], was_finite=True) and not usable(variant, bad, was_finite=True)
+    assert usable(variant, bad, was_finite=False)
+
+
+def test_positions_are_not_asked_for_among_ties() -> None:
+    positions = torch.arange(3)
+    assert not usable(Variant("v", DOUBLE, values="sparse"), positions, was_finite=True)
+    assert usable(Variant("v", DOUBLE, values="large"), positions, was_finite=True)

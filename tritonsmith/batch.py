@@ -1,23 +1,26 @@
 """Judges a JSONL of candidates into a JSONL of verdicts; stopped at any point, the same call goes on.
 
-A row is known by its task, its sample and its text; the verdicts' file is the only state.
+A row is known by its task, its sample and its text; the verdicts' file is the only state. One process at a time
+writes it. Rows are read when their turn comes, so a file of them may be larger than memory.
 """
 
+import fcntl
 import hashlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tritonsmith import extract, jsonl, reward
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.errors import UserError
+from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify.pool import Verifier
+from tritonsmith.types import Candidate, Task
+from tritonsmith.verify.pool import Job, Verifier
 
 
 class Row(BaseModel):
@@ -52,42 +55,77 @@ class Counts:
 
 
 def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, extensions: ExtensionsConfig) -> Counts:
-    """Judge every row of `candidates` that `out` does not hold yet; raises UserError for a row that is none."""
+    """Judge every row of `candidates` that `out` does not hold yet.
+
+    Raises UserError for a row that is none, before anything is judged, and where another process writes `out`.
+    """
     tasks = {task.id: task for task in load_spec(spec)}
-    rows = _rows(candidates, tasks)
-    known = {str(row["key"]): bool(row["correct"]) for row in jsonl.read(out) if "key" in row and "correct" in row}
-    todo = list({row.key(): row for row in rows if row.key() not in known}.values())
-    already = sum(row.key() in known for row in rows)
-    jobs = [(tasks[row.task], row.candidate()) for row in todo]
-    console = Console(stderr=True)
-    columns = TextColumn("verify"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with (
-        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
-        Verifier(settings, extensions=extensions, score=reward.score) as verifier,
-    ):
-        bar = progress.add_task("verify", total=len(jobs))
-
-        def keep(index: int, verdict: Verdict) -> None:
-            known[todo[index].key()] = verdict.correct
-            jsonl.append(out, json.dumps({"key": todo[index].key(), **verdict.model_dump(mode="json")}))
-            progress.advance(bar)
-
-        verifier.verify_many(jobs, keep)
-    return Counts(len(rows), already, len(todo), sum(known[row.key()] for row in rows))
+    with _alone(out):
+        known = {str(row["key"]): bool(row["correct"]) for row in jsonl.read(out) if "key" in row and "correct" in row}
+        keys = [row.key() for row in _rows(candidates, tasks)]
+        todo = set(keys) - known.keys()
+        counts = Counts(len(keys), sum(key in known for key in keys), len(todo), 0)
+        if todo:
+            with bar("verify", len(todo)) as advance:
+                _judge(_waiting(candidates, tasks, todo), out, settings, extensions, known, advance)
+        counts.correct = sum(known[key] for key in keys)
+    return counts
 
 
-def _rows(path: Path, tasks: dict[str, Task]) -> list[Row]:
-    rows = []
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
-        if not line.strip():
-            continue
+def _judge(
+    rows: Iterator[tuple[str, Job]],
+    out: Path,
+    settings: VerifyConfig,
+    extensions: ExtensionsConfig,
+    known: dict[str, bool],
+    advance: Callable[[int], None],
+) -> None:
+    names: dict[int, str] = {}
+
+    def jobs() -> Iterator[Job]:
+        for index, (key, job) in enumerate(rows):
+            names[index] = key
+            yield job
+
+    with Verifier(settings, extensions=extensions, score=reward.score) as verifier:
+        for index, verdict in verifier.stream(jobs()):
+            key = names.pop(index)
+            jsonl.append(out, json.dumps({"key": key, **verdict.model_dump(mode="json")}))
+            known[key] = verdict.correct
+            advance(1)
+
+
+def _waiting(path: Path, tasks: dict[str, Task], todo: set[str]) -> Iterator[tuple[str, Job]]:
+    left = set(todo)
+    for row in _rows(path, tasks):
+        if (key := row.key()) in left:
+            left.remove(key)
+            yield key, (tasks[row.task], row.candidate())
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Hold the verdicts' file; the kernel lets go of it whatever this process dies of."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("ab") as file:
         try:
-            row = Row.model_validate_json(line)
-        except ValidationError as error:
-            raise UserError(f"{path}:{number}: {error.errors()[0]['msg']}") from error
-        if row.completion is None and row.source is None:
-            raise UserError(f'{path}:{number}: a row holds "completion" or "source"')
-        if row.task not in tasks:
-            raise UserError(f"{path}:{number}: task {row.task!r} is not among --tasks")
-        rows.append(row)
-    return rows
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"{out}: another process writes to it") from error
+        yield
+
+
+def _rows(path: Path, tasks: dict[str, Task]) -> Iterator[Row]:
+    with path.open(errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = Row.model_validate_json(line)
+            except ValidationError as error:
+                raise UserError(f"{path}:{number}: {error.errors()[0]['msg']}") from error
+            if row.completion is None and row.source is None:
+                raise UserError(f'{path}:{number}: a row holds "completion" or "source"')
+            if row.task not in tasks:
+                raise UserError(f"{path}:{number}: task {row.task!r} is not among --tasks")
+            yield row

@@ -111,7 +111,8 @@ def verify_batch(
     settings, extensions = _verify_settings(device, policy, target, timing, set_)
     from tritonsmith import batch
 
-    settings.workers = workers
+    if workers is not None:
+        settings.workers = workers
     counts = batch.verify_file(_readable(candidates), tasks, out, settings, extensions)
     typer.echo(f"{counts.judged} judged, {counts.known} known, {counts.correct} correct of {counts.total}; {out}")
 
@@ -147,6 +148,36 @@ def tasks_show(spec: Annotated[str, typer.Argument(help="a SPEC, or suite:ID suc
         small, full = scaling.tiny(task), scaling.full(task)
         typer.echo(f"# {task.id}, level {task.level}; on the CPU tiny: {small.shapes}; full: {full.shapes}")
         typer.echo(task.source)
+
+
+@tasks_app.command("vet")
+def tasks_vet(
+    spec: Annotated[str, typer.Argument(help="a SPEC, such as suite or kernelbench:DIR")] = "suite",
+    as_json: Annotated[bool, typer.Option("--json", help="print a list of tasks and their flags, and only it")] = False,
+) -> None:
+    """Put null controls before every task: zeros, a constant, an input, yesterday's output. Exit code 1: flagged."""
+    from tritonsmith import progress
+    from tritonsmith.tasks.format import load_spec
+    from tritonsmith.verify.vet import vet
+
+    tasks = load_spec(spec)
+    with progress.bar("vetting", len(tasks)) as advance:
+        flags = []
+        for task in tasks:
+            flags.append(vet(task))
+            advance(1)
+    if as_json:
+        rows = [
+            {"task": task.id, "flags": [vars(flag) for flag in found]} for task, found in zip(tasks, flags, strict=True)
+        ]
+        typer.echo(json.dumps(rows))
+    else:
+        from rich.console import Console
+
+        from tritonsmith.report.vetting import render
+
+        Console(highlight=False).print(render(dict(zip((task.id for task in tasks), flags, strict=True))))
+    raise typer.Exit(1 if any(flags) else 0)
 
 
 @app.command()

@@ -146,6 +146,17 @@ class VerifyConfig(_Section):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     policy: Literal["strict", "lenient"] = "strict"
     target: str = "sm_90"
+    isolation: Literal["process", "pooled"] = "process"
+    """On a GPU: `process` gives each candidate a process of its own; `pooled` lets a warm one serve many, after an
+    integrity check, which is several times faster. On the CPU every candidate has a process of its own."""
+    spare: PositiveInt = 2
+    """Warm runners a GPU kept ready beyond those in use."""
+    preset: Literal["calibrated", "long"] = "calibrated"
+    """How a GPU's timing is done with extension 4 on: 10 warm-ups and 50 trials, or 100 (requirements rows 19, 20)."""
+    compile_baseline: bool = False
+    """On a GPU, whether to time `torch.compile` of the reference too, once a task; the speedup is over eager."""
+    strided: bool = False
+    """With several inputs (extension 1), whether to try some whose elements do not lie in order."""
     timing: bool = True
     timeout: float | None = Field(default=None, gt=0)
     """Seconds a candidate may take in all; 60 on the CPU and 30 on a GPU where not given."""
@@ -153,6 +164,10 @@ class VerifyConfig(_Section):
     """Memory a runner may allocate on the host."""
     workers: int | None = Field(default=None, gt=0)
     """Candidates judged at once; the number of cores where not given."""
+    gpus: PositiveInt | Literal["all"] = "all"
+    """GPUs of this host that candidates are spread over, from the first one."""
+    cache: Path | None = None
+    """A file in which verdicts are kept between runs; none are where not given."""
 
 
 class ExtensionsConfig(_Section):

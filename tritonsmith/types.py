@@ -97,6 +97,11 @@ class Timing(_Data):
     reference_ms: float
     candidate_ms: float
     speedup: Interval
+    reference_wall_ms: float | None = None
+    """Milliseconds a call takes as a user sees it, launches included; None for a prediction or a single run."""
+    candidate_wall_ms: float | None = None
+    compiled_ms: float | None = None
+    """Milliseconds of the reference under `torch.compile`, where the settings ask for that baseline too."""
     bytes_moved: int | None = None
     """Bytes the candidate's kernels load and store in one forward."""
     flops: int | None = None
@@ -136,6 +141,8 @@ class Verdict(_Data):
     findings: list[Finding] = Field(default_factory=list)
     mismatch: Mismatch | None = None
     kernels: list[KernelStats] = Field(default_factory=list)
+    triton_share: float | None = None
+    """Share of the forward's work (bytes and matrix operations) that kernels did and torch did not, 0 to 1."""
     stages: list[StageResult] = Field(default_factory=list)
     seconds: float = 0.0
 

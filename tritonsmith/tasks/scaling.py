@@ -7,6 +7,7 @@ means: whether a scaled task makes sense is found out by running the reference o
 """
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,22 @@ def full(task: Task) -> Scaled:
         return Scaled(task, None, _shapes(task, bounded=True))
     except _Unfit:
         return _first(task, FULL_CAPS, bounded=True)
+
+
+def runs_without_data(task: Task) -> bool:
+    """Whether the reference runs on tensors that have shapes alone; one that looks at its values does not."""
+    return _runs_without_data(task.source)
+
+
+@functools.lru_cache(4096)
+def _runs_without_data(source: str) -> bool:
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            output = module.model(0, "meta")(*module.inputs(0, "meta"))
+    except Exception:  # whatever the user's code does with a size it cannot take
+        return False
+    return all(tensor.numel() for tensor in _tensors(output))
 
 
 class _Unfit(Exception):

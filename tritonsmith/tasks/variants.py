@@ -1,15 +1,25 @@
-"""The inputs a candidate is tried on: the task's own, and extension 1's four others.
+"""The inputs a candidate is tried on: the task's own, extension 1's four others, and those beyond them.
 
-A variant exists only if the reference runs on it; that is found out by running it, see `verify.judge`.
+A variant exists only if the reference runs on it and gives usable values; that is found out by running it, see
+`usable` and `verify.trial`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
+nonnegative stays so, and probabilities stay probabilities. Rows of equal values are left out: there a variance of
+zero makes any rounding as large as the answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
-from tritonsmith.tasks.scaling import rescale
+from tritonsmith.tasks.scaling import rescale, runs_without_data
 from tritonsmith.types import Task
+
+Values = Literal["negative", "large", "sparse", "signed"]
+LARGE = 32.0
+"""Factor of the large magnitudes; a power of two, so that it rounds nothing."""
+SPARSE = 1.6
+"""What is nearer to zero than so many root mean squares becomes zero: 89 % of a normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -25,41 +35,138 @@ class Variant:
     """What floating-point inputs are multiplied by."""
     dtype: torch.dtype | None = None
     """Precision of model and inputs, None for the task's own."""
+    values: Values | None = None
+    """Another distribution of floating-point inputs, None for the task's own."""
+    strided: bool = False
+    """Whether the inputs lie in memory otherwise than in the order of their elements."""
+    reuse: bool = False
+    """Whether the candidate is called twice, the second time with new contents in the same storage."""
 
 
-def variants(task: Task, multi_input: bool, growth: float = 2.0) -> list[Variant]:
-    """The task as given and, if wanted, values x2, another seed, larger dimensions, another precision.
+def variants(
+    task: Task, multi_input: bool, growth: float = 2.0, also: Collection[str] = (), strided: bool = False
+) -> list[Variant]:
+    """The task as given and, if wanted, extension 1's four others (DESIGN 4.5) and those beyond.
 
     `growth` is the factor of the larger dimensions; the interpreter, whose time is their product, gets less.
+    `also` names variants of `hardeners` to add in any case: a task needs them that a null control passes.
+    `strided` adds inputs whose elements do not lie in order, which many honest kernels take for granted.
     """
     given = Variant("as given", task)
+    hardening = [variant for variant in hardeners(task) if variant.label in also]
     if not multi_input:
-        return [given]
-    larger = task.model_copy(update={"source": rescale(task.source, lambda value: _grow(value, growth))})
+        return [given, *hardening]
+    larger = _resized(task, lambda value: _grow(value, growth))
+    odd = odd_sizes(task)
     return [
         given,
         Variant("values x2", task, factor=2.0),
         Variant("another seed", task, fresh_seed=True),
         Variant("larger dimensions", larger, fresh_seed=True),
         Variant("float16", task, dtype=torch.float16),
+        *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
+        *distributions(task),
+        *(variant for variant in hardening if variant.values == "signed"),
+        *([Variant("strided storage", task, fresh_seed=True, strided=True)] if strided else []),
+        Variant("new contents in the same storage", task, fresh_seed=True, reuse=True),
     ]
 
 
+def distributions(task: Task) -> list[Variant]:
+    """The task at its sizes with values of another distribution."""
+    return [
+        Variant("negative values", task, fresh_seed=True, values="negative"),
+        Variant("large values", task, fresh_seed=True, values="large"),
+        Variant("sparse values", task, fresh_seed=True, values="sparse"),
+    ]
+
+
+def hardeners(task: Task) -> list[Variant]:
+    """The variants at the task's sizes whose values may find out a null control that the given ones let pass.
+
+    The last one breaks a promise that the given values make, being nonnegative; it is for a task that keeps no other.
+    """
+    return [
+        *distributions(task),
+        Variant("values x2", task, factor=2.0),
+        Variant("signed values", task, fresh_seed=True, values="signed"),
+    ]
+
+
+def odd_sizes(task: Task) -> Task | None:
+    """The task at sizes that are no multiple of a block, None if the reference takes none such.
+
+    Sizes one smaller are tried first, and sizes of seven eighths then, which keep what divides what.
+    """
+    known, same = runs_without_data(task), _resized(task, lambda value: value).source
+    for change in (_one_less, _seven_eighths):
+        odd = _resized(task, change)
+        if odd.source != same and (runs_without_data(odd) or not known):
+            return odd
+    return None
+
+
+def _resized(task: Task, change: Callable[[int], int]) -> Task:
+    return task.model_copy(update={"source": rescale(task.source, change)})
+
+
+# Small constants are kernel sizes, strides and groups; they mean something else at another size.
+
+
 def _grow(value: int, growth: float) -> int:
-    # Small constants are kernel sizes, strides and groups; they mean something else when enlarged.
     return int(growth * value) if value > 8 else value
 
 
+def _one_less(value: int) -> int:
+    return value - 1 if value > 8 and value % 2 == 0 else value
+
+
+def _seven_eighths(value: int) -> int:
+    return value // 8 * 7 if value > 8 and value % 8 == 0 else value
+
+
 def adapt(inputs: list[object], variant: Variant) -> list[object]:
-    """The drawn inputs, scaled and cast as the variant says; integer tensors stay as they are."""
+    """The drawn inputs as the variant wants them: distribution, scale, precision, layout.
+
+    Integer tensors keep their values.
+    """
 
     def change(tensor: torch.Tensor) -> torch.Tensor:
-        if not tensor.is_floating_point():
-            return tensor
-        scaled = tensor * variant.factor if variant.factor != 1.0 else tensor
-        return scaled.to(variant.dtype) if variant.dtype is not None else scaled
+        if tensor.is_floating_point():
+            tensor = _redistribute(tensor, variant.values) if variant.values else tensor
+            tensor = tensor * variant.factor if variant.factor != 1.0 else tensor
+            tensor = tensor.to(variant.dtype) if variant.dtype is not None else tensor
+        return _strided(tensor) if variant.strided else tensor
 
     return [map_tensors(item, change) for item in inputs]
+
+
+def usable(variant: Variant, output: object, was_finite: bool) -> bool:
+    """Whether the reference's output on a variant can be judged against.
+
+    Not if values overflowed or became NaN though all were finite on the task as given (`was_finite`); and not if
+    the output holds integers, such as positions, while zeros have made ties that may be broken either way.
+    """
+    if variant.values == "sparse" and any(not _continuous(tensor) for tensor in leaves(output)):
+        return False
+    return not was_finite or finite(output)
+
+
+def finite(output: object) -> bool:
+    """Whether no tensor of an output holds NaN or infinity."""
+    return all(bool(torch.isfinite(tensor).all()) for tensor in leaves(output))
+
+
+def leaves(tree: object) -> list[torch.Tensor]:
+    """Every tensor in nested lists, tuples and dicts, in order."""
+    found: list[torch.Tensor] = []
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(tree, note)
+    return found
 
 
 def map_tensors(tree: object, change: Callable[[torch.Tensor], torch.Tensor]) -> object:
@@ -71,3 +178,45 @@ def map_tensors(tree: object, change: Callable[[torch.Tensor], torch.Tensor]) ->
     if isinstance(tree, dict):
         return {key: map_tensors(item, change) for key, item in tree.items()}
     return tree
+
+
+def _continuous(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
+    """Other values of the kind that a task may rely on; a tensor of another kind stays as it is."""
+    if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or _distribution(tensor):
+        return tensor  # a scale, labels, a mask; probabilities or their logarithms
+    least, most = (float(bound) for bound in tensor.aminmax())
+    if values == "signed":
+        return tensor if least < 0 else tensor - tensor.mean()
+    if values == "negative":
+        return -tensor.abs() if least < 0 < most else tensor
+    if values == "large":
+        return tensor if least >= 0 and most <= 1 else tensor * LARGE
+    if least > 0:
+        return tensor  # what is divided by, or goes into a logarithm
+    rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
+    return tensor.where(tensor.abs() > SPARSE * rms, torch.zeros((), dtype=tensor.dtype, device=tensor.device))
+
+
+def _distribution(tensor: torch.Tensor) -> bool:
+    """Whether the last or the second dimension holds probabilities, or logarithms of them."""
+    bounds = tensor.aminmax()
+    logarithms, probabilities = bool(bounds.max <= 0), bool(bounds.min >= 0)
+    if not logarithms and not probabilities:
+        return False
+    wide = tensor.exp() if logarithms else tensor
+    totals = [wide.sum(dim=dim) for dim in {-1, min(1, tensor.dim() - 1)}]
+    return any(bool(torch.allclose(total, torch.ones_like(total), atol=1e-3)) for total in totals)
+
+
+def _strided(tensor: torch.Tensor) -> torch.Tensor:
+    """The same values in storage of another order: columns first, or every second place."""
+    if tensor.dim() >= 2 and min(tensor.shape[-2:]) > 1:
+        return tensor.mT.contiguous().mT
+    if tensor.dim() == 0:
+        return tensor
+    room = tensor.new_empty((*tensor.shape[:-1], 2 * tensor.shape[-1]))[..., ::2]
+    return room.copy_(tensor)

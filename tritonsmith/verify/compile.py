@@ -5,6 +5,7 @@ parts of the candidate. Assembling runs at the judge: ptxas reads PTX as data, a
 process. Registers, spills and shared memory therefore come from the vendor's tool, not from the candidate.
 """
 
+import contextlib
 import math
 import re
 import subprocess
@@ -13,12 +14,16 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from pydantic import ValidationError
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
+from tritonsmith.verify import scratch
+from tritonsmith.verify.device import PROPERTIES
 from tritonsmith.verify.observe import Launch, Launches, take_first_configuration
 from tritonsmith.verify.wire import WireError
 
@@ -59,6 +64,17 @@ class AheadOfTimeDriver(DriverBase):
         import torch
 
         return torch.device("cpu")
+
+    @property
+    def utils(self) -> object:
+        """What candidates ask the driver for the size of the GPU by."""
+        answers = {
+            "multiprocessor_count": PROPERTIES.multi_processor_count,
+            "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
+            "max_num_regs": PROPERTIES.regs_per_multiprocessor,
+            "warpSize": PROPERTIES.warp_size,
+        }
+        return SimpleNamespace(get_device_properties=lambda *_: answers)
 
     def get_benchmarker(self) -> object:
         """Autotuners get equal times for every configuration, so that the first one is taken."""
@@ -194,6 +210,15 @@ def assemble(
     return stats, findings
 
 
+def loaded(rows: list[dict[str, object]]) -> list[KernelStats]:
+    """What a GPU's driver said of the kernels it loaded; rows of another form are left out."""
+    found = []
+    for row in rows:
+        with contextlib.suppress(ValidationError):
+            found.append(KernelStats.model_validate(row))
+    return found
+
+
 def launch_counts(launches: list[dict[str, object]]) -> Counter[str]:
     """How often each kernel was launched."""
     return Counter(str(launch.get("name")) for launch in launches)
@@ -219,7 +244,7 @@ def _ptxas(text: str, target: str, seconds: float) -> tuple[int | None, int | No
 
     capability = int(target.removeprefix("sm_"))
     arch = sm_arch_from_capability(capability)
-    with tempfile.TemporaryDirectory(prefix="tritonsmith-") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch.root()) as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(text)
         command = [

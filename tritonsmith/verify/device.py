@@ -1,15 +1,26 @@
 """Lets a candidate written for a GPU run where there is none: `cuda` means `cpu` inside `on_device("cpu")`.
 
-Covers device arguments, `.cuda()`, `.is_cuda`, `.device` and the device guards that people write around launches.
-Does not pretend a GPU beyond that: `torch.cuda.get_device_properties` and streams fail as they would.
+Covers device arguments, `.cuda()`, `.is_cuda`, `.device`, the device guards that people write around launches, and
+what they ask a GPU for to choose a grid (an H100's answers). Does not pretend a GPU beyond that: streams and events
+fail as they would.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import SimpleNamespace
 
 import torch
 from torch.overrides import TorchFunctionMode
 from triton.tools.tensor_descriptor import TensorDescriptor
+
+PROPERTIES = SimpleNamespace(
+    name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=80 << 30, warp_size=32,
+    max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
+    shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, L2_cache_size=50 << 20,
+    gcnArchName="sm_90", is_integrated=False, is_multi_gpu_board=False,
+)  # fmt: skip
+"""What `torch.cuda.get_device_properties` says on an H100 SXM (CUDA C++ Programming Guide, "Compute Capabilities",
+and the data sheet): candidates size persistent grids by it."""
 
 
 def on_device(device: str) -> AbstractContextManager[object]:
@@ -19,10 +30,22 @@ def on_device(device: str) -> AbstractContextManager[object]:
 
 @contextmanager
 def _cuda_as_cpu() -> Iterator[None]:
-    saved = torch.cuda.device, torch.cuda.current_device, torch.cuda.synchronize
-    torch.cuda.device = torch.cuda.device_of = lambda *_: nullcontext()  # type: ignore[assignment, misc]
-    torch.cuda.current_device = lambda: 0
-    torch.cuda.synchronize = lambda *_: None
+    answers = {
+        "device": lambda *_: nullcontext(),
+        "device_of": lambda *_: nullcontext(),
+        "set_device": lambda *_: None,
+        "synchronize": lambda *_: None,
+        "current_device": lambda: 0,
+        "device_count": lambda: 1,
+        "is_available": lambda: True,
+        "is_bf16_supported": lambda *_: True,
+        "get_device_name": lambda *_: PROPERTIES.name,
+        "get_device_capability": lambda *_: (PROPERTIES.major, PROPERTIES.minor),
+        "get_device_properties": lambda *_: PROPERTIES,
+    }
+    saved = {name: getattr(torch.cuda, name) for name in answers}
+    for name, answer in answers.items():
+        setattr(torch.cuda, name, answer)
     # Rows of a task made smaller need not be the 16 bytes apart that the task's own are.
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = lambda self: None
@@ -31,7 +54,8 @@ def _cuda_as_cpu() -> Iterator[None]:
             yield
     finally:
         TensorDescriptor.__post_init__ = aligned
-        torch.cuda.device, torch.cuda.current_device, torch.cuda.synchronize = saved  # type: ignore[misc]
+        for name, original in saved.items():
+            setattr(torch.cuda, name, original)
 
 
 class _CudaMeansCpu(TorchFunctionMode):
@@ -46,6 +70,8 @@ class _CudaMeansCpu(TorchFunctionMode):
             return args[0]
         if func == torch.Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
             return True
+        if func == torch.Tensor.is_cpu.__get__:  # type: ignore[attr-defined]
+            return False
         if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
             return torch.device("cuda", 0)
         named = {key: _host(value) for key, value in (kwargs or {}).items()}

@@ -44,6 +44,9 @@ def run(stages: Sequence[Stage], verdict: Verdict, staged: bool = True) -> Verdi
         verdict.kernels = outcome.kernels or verdict.kernels
         if not outcome.ok:
             failed = True
+            if name == "timing" and outcome.mismatch is not None:
+                # Wrong while it was timed: what the earlier stages saw was not what it does.
+                verdict.correct, verdict.stage = False, "tiny"
             continue
         verdict.stage = name
         verdict.compiled = verdict.compiled or name == "compile"

@@ -1,7 +1,7 @@
 """A candidate's source as the rules see it: its functions, classes and kernels, and what its names stand for."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tritonsmith.verify.names import canonical
 
@@ -11,20 +11,44 @@ class Module:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-        self.functions = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
-        self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+        body = list(_statements(tree.body))
+        self.functions = {n.name: n for n in body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        self.classes = {n.name: n for n in body if isinstance(n, ast.ClassDef)}
+        self.values: dict[str, list[ast.expr]] = {}
+        """What the module's own names are set to: `relu = Relu.apply`, `fast = partial(launch, block=512)`."""
+        for name, value in (pair for node in body for pair in _bound(node)):
+            self.values.setdefault(name, []).append(value)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
         self.aliases = dict(_aliases(tree))
         for node in ast.walk(tree):
             if (name := renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
                 self.aliases.setdefault(name, found)
-        self.model = self.classes.get("ModelNew")
+        self.model = self._class("ModelNew")
 
-    def method(self, name: str) -> ast.FunctionDef | None:
-        """A method of ModelNew."""
-        body = self.model.body if self.model else []
-        return next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    def method(self, name: str) -> ast.AST | None:
+        """A method of ModelNew or, where it has none of this name, of the classes of this module that it inherits."""
+        waiting, seen = [self.model], set()
+        while waiting:
+            owner = waiting.pop(0)
+            if owner is None or owner.name in seen:
+                continue
+            seen.add(owner.name)
+            for node in owner.body:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+                    return node
+                if value := dict(_bound(node)).get(name):
+                    return self.functions.get(value.id, value) if isinstance(value, ast.Name) else value
+            waiting += [self._class(base.id) for base in owner.bases if isinstance(base, ast.Name)]
+        return None
+
+    def _class(self, name: str) -> ast.ClassDef | None:
+        """The class of that name, or the one that `name = Other` says it is."""
+        seen: set[str] = set()
+        while name not in self.classes and name not in seen:
+            seen.add(name)
+            name = next((value.id for value in self.values.get(name, ()) if isinstance(value, ast.Name)), name)
+        return self.classes.get(name)
 
     def reached(self) -> list[ast.AST]:
         """`forward` and everything of the module that it names, kernels left out."""
@@ -36,21 +60,21 @@ class Module:
 
     def _closure(self, start: ast.AST | None) -> list[ast.AST]:
         waiting: list[ast.AST] = [start] if start else []
-        seen: list[ast.AST] = []
+        seen: dict[int, ast.AST] = {}
         while waiting:
             node = waiting.pop()
-            if node in seen:
-                continue
-            seen.append(node)
-            waiting.extend(self._named(node))
-        return seen
+            if id(node) not in seen:
+                seen[id(node)] = node
+                waiting.extend(self._named(node))
+        return list(seen.values())
 
     def _named(self, node: ast.AST) -> Iterator[ast.AST]:
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in self.kernels:
                 found = self.functions.get(part.id) or self.classes.get(part.id)
-                if found is not None and part.id != "ModelNew":
+                if found is not None and found is not self.model:
                     yield found
+                yield from self.values.get(part.id, ())
             elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
                 method = self.method(part.attr)
                 if method is not None:
@@ -70,6 +94,49 @@ class Module:
         """The module that a dotted name is, None for anything else."""
         path = self.path(node)
         return path if path and canonical(path)[1] else None
+
+
+def without_dead_code(tree: ast.Module) -> ast.Module:
+    """The module without what cannot run here, changed in place: its main block, and the bodies of functions that
+    nothing names.
+
+    People leave their benchmarks and checks in the file. A candidate is not `__main__`, and has no way to a function
+    but its name: `globals`, `eval` and the like are refused.
+    """
+    bound = (part for part in ast.walk(tree) if isinstance(part, (ast.Name, ast.alias, ast.arg)))
+    renamed = any(
+        (isinstance(part, ast.Name) and part.id == "__name__" and not isinstance(part.ctx, ast.Load))
+        or (isinstance(part, ast.alias) and (part.asname or part.name) == "__name__")
+        or (isinstance(part, ast.arg) and part.arg == "__name__")
+        for part in bound
+    )
+    if not renamed:
+        tree.body = [node for node in tree.body if not _is_main_block(node)]
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+    waiting: list[ast.AST] = [node for node in tree.body if node not in functions.values()]
+    # Defaults and annotations are evaluated where the function is defined.
+    waiting += [part for node in functions.values() for part in (node.args, node.returns) if part is not None]
+    while waiting:
+        for part in ast.walk(waiting.pop()):
+            name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+            if (found := functions.pop(name, None)) is not None:
+                waiting.append(found)
+    for node in functions.values():
+        node.body = [ast.copy_location(ast.Pass(), node)]
+    return tree
+
+
+def _is_main_block(node: ast.stmt) -> bool:
+    """`if __name__ == "__main__":` with nothing that runs otherwise."""
+    test = node.test if isinstance(node, ast.If) and not node.orelse else None
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+        and [type(operator) for operator in test.ops] == [ast.Eq]
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == "__main__"
+    )
 
 
 def renames(node: ast.AST) -> str | None:
@@ -92,6 +159,26 @@ def step(node: ast.expr) -> tuple[ast.expr, str] | None:
         if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value.isidentifier():
             return node.args[0], name.value
     return None
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when the module is loaded, those under `if`, `try`, `with` and loops among them."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from _statements(getattr(node, part, ()))
+        for handler in getattr(node, "handlers", ()):
+            yield from _statements(handler.body)
+
+
+def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            for name in ast.walk(target):
+                if isinstance(name, ast.Name):
+                    yield name.id, node.value
 
 
 def _is_jit(decorator: ast.expr) -> bool:

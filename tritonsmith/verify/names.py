@@ -12,13 +12,15 @@ from types import ModuleType
 IMPORTS = {
     "torch", "torch.nn", "torch.nn.functional", "triton", "triton.language", "math", "typing", "functools",
     "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
-    "torch.autograd", "triton.tools.tensor_descriptor",
+    "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
+    "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
+    "warnings", "abc", "torch.autograd.function",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
     "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
-    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.nn.utils", "triton.language.core",
-    "triton.language.math", "triton.language.standard",
+    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.cuda.amp", "torch.nn.utils",
+    "triton.language.core", "triton.language.math", "triton.language.standard",
     "triton.runtime", "triton.tools",
 }  # fmt: skip
 """Modules a dotted name may lead through: each of them imports others, `torch.os` among them."""
@@ -26,6 +28,7 @@ CLOSED = {
     "functools.update_wrapper", "functools.singledispatch", "functools.singledispatchmethod",
     "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
 }  # fmt: skip
+_ROOTS = {name.split(".")[0] for name in IMPORTS} - {"__future__"}
 TORCH_CLOSED = {
     "ops", "compile", "library", "jit", "utils", "hub", "load", "save", "multiprocessing", "distributed",
     "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
@@ -33,9 +36,11 @@ TORCH_CLOSED = {
     "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
     "backends", "profiler", "Generator",
 }  # fmt: skip
+SPECIAL = {"__init__", "__version__", "__name__", "__doc__", "__call__", "__class__"}
+"""Names with underscores that lead nowhere new: `nn.Module.__init__(self)` builds a module."""
 TORCH_CUDA_OPEN = {
     "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
-    "get_device_capability",
+    "get_device_capability", "get_device_name", "set_device", "amp", "is_bf16_supported",
 }  # fmt: skip
 TORCH_AUTOGRAD_OPEN = {"Function", "function"}
 
@@ -52,7 +57,7 @@ def canonical(path: str) -> tuple[str, bool]:
     `torch.nn.functional.torch.mm` is `torch.mm`. Names are looked up here, where only libraries are loaded.
     """
     root, *rest = path.split(".")
-    if root not in {name.split(".")[0] for name in IMPORTS - {"__future__"}}:
+    if root not in _ROOTS:
         return path, False
     module = importlib.import_module(root)
     while rest:
@@ -78,7 +83,7 @@ def closed(path: str) -> str | None:
         return path
     if path in CLOSED:
         return path
-    if parts[0] in ("torch", "triton") and any(part.startswith("_") for part in parts[1:]):
+    if parts[0] in _ROOTS and any(part.startswith("_") and part not in SPECIAL for part in parts[1:]):
         return path
     if parts[0] != "torch" or len(parts) < 2:
         return None

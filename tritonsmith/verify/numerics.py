@@ -6,6 +6,7 @@ dtype. The second rule finds lower-precision arithmetic that a tolerance alone l
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -78,32 +79,83 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
 def _values(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str) -> Mismatch | None:
     if native.numel() == 0:
         return None
-    exact, native, got = (_real(tensor.cpu()) for tensor in (exact, native, got))
-    if not native.dtype.is_floating_point:
+    if got.device != native.device:
+        message = f"expected a tensor on {native.device.type}, got one on {got.device.type}"
+        return Mismatch(variant=variant, output=path, message=message)
+    parts = list(_chunks(exact, native, got))
+    if not native.is_floating_point() and not native.is_complex():
         # A tie may be broken in float64 otherwise than in float32; either is right.
-        wrong = (got != native) & (got.to(exact.dtype) != exact)
-        return _report(wrong, exact, got, path, variant, "wrong values") if wrong.any() else None
-    finite = torch.isfinite(native)
-    misplaced = torch.where(finite, ~torch.isfinite(got), ~((got == native) | (got.isnan() & native.isnan())))
-    if misplaced.any():
-        return _report(misplaced, native, got, path, variant, "NaN or inf where the reference has none, or the reverse")
-    if not finite.any():
-        return None
-    # Where only float64 overflows or divides by zero, the reference in its own dtype is the truth.
-    exact = exact.double().where(torch.isfinite(exact), native.double())
-    true, own, given = (t.double().where(finite, torch.zeros((), dtype=torch.float64)) for t in (exact, native, got))
-    error, own_error, scale = (given - true).abs(), (own - true).abs(), _rms(true)
-    tolerance = TOLERANCE.get(native.dtype, 1e-4)
-    wrong = error > tolerance * (true.abs() + scale) + 8 * own_error.max()
-    if wrong.any():
-        return _report(wrong, true, given, path, variant, "wrong values")
-    unit = torch.finfo(native.dtype).eps
-    allowed = PROPORTION * max(_rms(own_error), unit * scale)
-    if _rms(error) > allowed:
-        ratio = _rms(error) / max(_rms(own_error), unit * scale)
+        unequal = [(g != n) & (g.to(e.dtype) != e) for e, n, g in parts]
+        return _report(unequal, parts, native, path, variant, "wrong values") if _any(unequal) else None
+    # A GPU is asked for one number at a time only where something is wrong: each question waits for it.
+    misplaced = [torch.where(n.isfinite(), ~g.isfinite(), ~((g == n) | (g.isnan() & n.isnan()))) for _, n, g in parts]
+    count = native.numel() * (2 if native.is_complex() else 1)
+    sums = [_sums(e, n, wrong) for (e, n, _), wrong in zip(parts, misplaced, strict=True)]
+    totals = torch.stack(sums).cpu()
+    if totals[:, 0].any():
+        shown = [(n, n, g) for _, n, g in parts]
+        message = "NaN or inf where the reference has none, or the reverse"
+        return _report(misplaced, shown, native, path, variant, message)
+    del misplaced
+    worst, squares, own_squares = float(totals[:, 1].max()), float(totals[:, 2].sum()), float(totals[:, 3].sum())
+    scale, own_rms = math.sqrt(squares / count), math.sqrt(own_squares / count)
+    real = torch.empty((), dtype=native.dtype).real.dtype if native.is_complex() else native.dtype
+    tolerance, unit = TOLERANCE.get(real, 1e-4), torch.finfo(real).eps
+    found = [_errors(part, tolerance, scale, worst) for part in parts]
+    wrong = [mask for mask, _ in found]
+    totals = torch.stack([numbers for _, numbers in found]).cpu()
+    errors, greatest = float(totals[:, 1].sum()), float(totals[:, 2].max())
+    if totals[:, 0].any():
+        return _report(wrong, parts, native, path, variant, "wrong values")
+    own_rms = max(own_rms, unit * scale)
+    if math.sqrt(errors / count) > PROPORTION * own_rms:
+        ratio = math.sqrt(errors / count) / own_rms
         message = f"error {ratio:.0f} times that of {_name(native.dtype)} arithmetic: computed in lower precision?"
-        return _report(error >= error.max(), true, given, path, variant, message)
+        at = [(_finite(g, n) - _true(e, n)).abs() >= greatest for e, n, g in parts]
+        return _report(at, parts, native, path, variant, message)
     return None
+
+
+_CHUNK = 1 << 26
+"""Elements compared at once: in float64, and with what lies between, a few GB."""
+
+Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""The same elements of truth, reference and candidate."""
+
+
+def _chunks(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor) -> Iterator[Part]:
+    flat = [_real(tensor).reshape(-1) for tensor in (exact, native, got)]
+    for start in range(0, flat[1].numel(), _CHUNK):
+        yield flat[0][start : start + _CHUNK], flat[1][start : start + _CHUNK], flat[2][start : start + _CHUNK]
+
+
+def _sums(exact: torch.Tensor, native: torch.Tensor, misplaced: torch.Tensor) -> torch.Tensor:
+    """Misplaced elements, the reference's own greatest error, and the sums of squares of truth and own error."""
+    true = _true(exact, native)
+    own_error = (_finite(native, native) - true).abs()
+    return torch.stack([misplaced.sum().double(), own_error.max(), true.square().sum(), own_error.square().sum()])
+
+
+def _errors(part: Part, tolerance: float, scale: float, worst: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The wrong elements, and their number, the errors' sum of squares and the greatest error."""
+    exact, native, got = part
+    true = _true(exact, native)
+    error = (_finite(got, native) - true).abs()
+    wrong = error > tolerance * (true.abs() + scale) + 8 * worst
+    return wrong, torch.stack([wrong.sum().double(), error.square().sum(), error.max()])
+
+
+def _true(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
+    """The truth in float64; where only float64 overflows or divides by zero, the reference in its own dtype."""
+    return _finite(exact.double().where(exact.isfinite(), native.double()), native)
+
+
+def _finite(values: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
+    return values.double().where(native.isfinite(), 0.0)
+
+
+def _any(masks: list[torch.Tensor]) -> bool:
+    return any(bool(mask.any()) for mask in masks)
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
@@ -112,24 +164,28 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _report(
-    wrong: torch.Tensor, expected: torch.Tensor, got: torch.Tensor, path: str, variant: str, message: str
+    wrong: list[torch.Tensor], parts: list[Part], native: torch.Tensor, path: str, variant: str, message: str
 ) -> Mismatch:
-    distance = (got.double() - expected.double()).abs().nan_to_num(nan=math.inf)
-    flat = int(torch.where(wrong, distance, -1.0).argmax())
-    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), wrong.shape)]
+    """The mismatch at the worst of the wrong elements."""
+    best, place, expected, got = -math.inf, 0, 0.0, 0.0
+    start = 0
+    for mask, (true, _, given) in zip(wrong, parts, strict=True):
+        distance = (given.double() - true.double()).abs().nan_to_num(nan=math.inf)
+        at = int(torch.where(mask, distance, -1.0).argmax())
+        if bool(mask[at]) and float(distance[at]) > best:
+            best, place, expected, got = float(distance[at]), start + at, float(true[at]), float(given[at])
+        start += mask.numel()
+    shape = torch.view_as_real(native).shape if native.is_complex() else native.shape
+    index = [int(i) for i in torch.unravel_index(torch.tensor(place), shape)]
     return Mismatch(
         variant=variant,
         output=path,
         message=message,
         index=index,
-        expected=float(expected.flatten()[flat]),
-        got=float(got.flatten()[flat]),
-        wrong_share=float(wrong.double().mean()),
+        expected=expected,
+        got=got,
+        wrong_share=sum(int(mask.sum()) for mask in wrong) / start,
     )
-
-
-def _rms(values: torch.Tensor) -> float:
-    return float(values.square().mean().sqrt())
 
 
 def _name(dtype: torch.dtype) -> str:

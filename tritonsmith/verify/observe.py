@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -41,12 +43,14 @@ class Launches:
     """Addresses of the storages that kernels wrote to."""
     violations: list[dict[str, object]] = field(default_factory=list)
     """Memory findings of the interpreter: rule, message, line."""
+    unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """By a storage's address, which bytes of a forward's fresh memory nothing has written; on the CPU only."""
     captured: list[object] = field(default_factory=list)
     """Compiler inputs kept by capture mode."""
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
-        for part in (self.seen, self.written, self.violations, self.captured):
+        for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
             part.clear()
         self.count = 0
 
@@ -64,8 +68,10 @@ class Launches:
 class Operators(TorchDispatchMode):
     """Records each aten operator of a forward and follows where the kernels' results flow."""
 
-    def __init__(self, launches: Launches) -> None:
+    def __init__(self, launches: Launches, fresh: Callable[[torch.Tensor], torch.Tensor] | None = None) -> None:
+        """`fresh` stands in for newly allocated memory; without it such memory is poisoned where it lies."""
         super().__init__()
+        self._fresh = fresh
         self.counts: Counter[str] = Counter()
         self._launches = launches
         self._alive: list[torch.Tensor] = []
@@ -81,10 +87,17 @@ class Operators(TorchDispatchMode):
         if self._launches.active:
             return result
         self.counts[str(func)] += 1
+        allocates = ".empty" in str(func) or "new_empty" in str(func)
+        if allocates and self._fresh is not None and isinstance(result, torch.Tensor):
+            result = self._fresh(result)
         produced = list(tensors(result))
-        if ".empty" in str(func) or "new_empty" in str(func):
+        if allocates and self._fresh is None:
             for tensor in produced:
                 poison(tensor)
+                self._launches.unwritten[address(tensor)] = np.ones(tensor.untyped_storage().nbytes(), np.bool_)
+        elif self._launches.unwritten and func._schema.is_mutable:  # type: ignore[attr-defined]
+            for tensor in _written_by(func, args, kwargs or {}):
+                self._initialise(tensor)
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._alive.extend(produced)
         written = self._launches.written
@@ -94,10 +107,27 @@ class Operators(TorchDispatchMode):
                 written.add(address(args[0]))
         return result
 
+    def _initialise(self, tensor: torch.Tensor) -> None:
+        unwritten = self._launches.unwritten.get(address(tensor))
+        if unwritten is None or tensor.layout != torch.strided:
+            return
+        size = tensor.element_size()
+        shape, stride = (*tensor.shape, size), (*(step * size for step in tensor.stride()), 1)
+        torch.from_numpy(unwritten).as_strided(shape, stride, tensor.storage_offset() * size).fill_(False)
+
     def outputs_touched(self, output: object) -> bool:
         """Whether every output holds memory that a kernel wrote, or a view or copy of it."""
         found = [t for t in tensors(output) if t.numel()]
         return bool(found) and all(address(t) in self._launches.written for t in found)
+
+
+def _written_by(
+    func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Iterator[torch.Tensor]:
+    """The arguments that an operator's schema says it writes to."""
+    for place, argument in enumerate(func._schema.arguments):  # type: ignore[attr-defined]
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            yield from tensors(args[place] if place < len(args) else kwargs.get(argument.name))
 
 
 def poison(tensor: torch.Tensor) -> None:
@@ -168,18 +198,3 @@ def watch_interpreter(launches: Launches) -> None:
     from tritonsmith.verify import shadow
 
     shadow.install(launches)
-
-
-def watch_cuda(launches: Launches) -> None:
-    """Record each launch on the GPU; every tensor it is given counts as written."""
-    from triton.runtime.jit import JITFunction
-
-    original = JITFunction.run
-
-    def run(self: JITFunction, *args: object, grid: object, warmup: bool, **kwargs: object) -> object:
-        given = list(tensors((args, kwargs)))
-        launches.written.update(address(t) for t in given)
-        launches.add(Launch(self.__name__, tuple(grid) if isinstance(grid, (tuple, list)) else ()))
-        return original(self, *args, grid=grid, warmup=warmup, **kwargs)
-
-    JITFunction.run = run  # type: ignore[method-assign]

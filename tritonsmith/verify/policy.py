@@ -11,7 +11,7 @@ from typing import Literal
 
 from tritonsmith.source import parse
 from tritonsmith.types import Finding
-from tritonsmith.verify.module import Module, calls, renames, step
+from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
 from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, closed
 
 Policy = Literal["strict", "lenient"]
@@ -24,11 +24,21 @@ BUILTINS = {
 }  # fmt: skip
 DEFINABLE = {
     "__repr__", "__str__", "__len__", "__getitem__", "__iter__", "__hash__", "__eq__", "__enter__", "__exit__",
+    "__next__", "__contains__", "__bool__", "__ne__", "__lt__", "__add__", "__mul__",
 }  # fmt: skip
 """Special methods that a class may define, besides `DUNDERS`."""
-DUNDERS = {"__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__"}
-HOST = {"numpy", "tolist", "apply_", "map_", "map2_", "storage", "untyped_storage"}
-"""Methods that hand a tensor's values to Python, where no operator is seen."""
+DUNDERS = {
+    "__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__", "__version__", "__author__",
+    "__slots__",
+}  # fmt: skip
+HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
+"""Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
+COMMON = {
+    "os", "sys", "time", "random", "logging", "warnings", "copy", "operator", "abc", "contextlib", "json", "re",
+    "string", "numpy", "inspect", "pathlib", "textwrap", "pprint", "statistics", "numbers", "types", "traceback",
+    "torch.utils", "torch.utils.benchmark", "triton.testing", "triton.compiler", "gc", "datetime", "argparse",
+}  # fmt: skip
+"""Modules that may be imported where no name of them is used."""
 MAX_SCALARS = 16
 """Single values that a forward may read (`item`): a scale or a length, not the data."""
 TORCH_GLUE = {
@@ -52,7 +62,9 @@ GLUE_OPERATORS = {
     "transpose_", "t_", "squeeze_", "unsqueeze_", "as_strided_", "clone", "copy_", "_to_copy", "contiguous", "to",
     "copy", "cat", "stack", "constant_pad_nd", "_copy_from", "repeat", "_local_scalar_dense", "item", "is_same_size",
     "stride", "size", "sym_size", "sym_stride", "numel", "dim", "is_contiguous", "_has_compatible_shallow_copy_type",
-    "set_", "record_stream", "is_pinned", "device",
+    "set_", "record_stream", "is_pinned", "device", "empty_permuted", "unsafe_split",
+    "unsafe_chunk", "lift", "is_nonzero",
+    "unsafe_split_with_sizes", "resize",
 }  # fmt: skip
 """Aten operators that move or name memory but compute no value."""
 
@@ -71,8 +83,8 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
         return [Finding(rule="syntax", message=f"not Python: {error.msg}", line=error.lineno)]
     except (ValueError, RecursionError, MemoryError) as error:
         return [Finding(rule="syntax", message=f"not Python: {error}")]
-    module = Module(tree)
     try:
+        module = Module(without_dead_code(tree))
         found = [*_structure(module), *_imports(module), *_names(tree), *_attributes(module), *_compute(module, policy)]
     except RecursionError:
         return [Finding(rule="syntax", message="expressions are nested too deeply")]
@@ -92,24 +104,16 @@ def _structure(module: Module) -> Iterator[Finding]:
     parts = [part for node in module.used() for part in ast.walk(node)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     names |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
-    launched = names & (module.kernels | _wrappers(module))
-    if not launched:
+    if not names & module.kernels:
         yield Finding(rule="kernel-unreachable", message="no @triton.jit kernel is reachable from forward")
 
 
-def _wrappers(module: Module) -> set[str]:
-    """Module-level names bound to something made of a kernel, such as `fast = triton.autotune(...)(kernel)`."""
-    names = set()
-    for node in module.tree.body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(part, ast.Name) and part.id in module.kernels for part in ast.walk(node.value)
-        ):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return names
-
-
 def _imports(module: Module) -> Iterator[Finding]:
+    used = {part.id for part in ast.walk(module.tree) if isinstance(part, ast.Name)}
+    used |= {part.attr for part in ast.walk(module.tree) if isinstance(part, ast.Attribute)}
     for node in ast.walk(module.tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and _idle(node, used):
+            continue
         if isinstance(node, ast.Import):
             wanted = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -122,6 +126,17 @@ def _imports(module: Module) -> Iterator[Finding]:
                 yield Finding(rule="import", message=f"import of {name} is not allowed", line=node.lineno)
 
 
+def _idle(node: ast.Import | ast.ImportFrom, used: set[str]) -> bool:
+    """Whether an import is of a common module and nothing makes use of it: people leave such lines behind."""
+    if isinstance(node, ast.ImportFrom) and (node.level or node.module is None):
+        return False
+    modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+    names = {(name.asname or name.name).split(".")[0] for name in node.names}
+    if isinstance(node, ast.Import) and not any(name.asname for name in node.names):
+        names -= {"torch", "triton"}  # what is used of them has rules of its own
+    return all(module in COMMON for module in modules) and "*" not in names and not names & used
+
+
 def _names(tree: ast.Module) -> Iterator[Finding]:
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
@@ -130,6 +145,8 @@ def _names(tree: ast.Module) -> Iterator[Finding]:
             continue
         if isinstance(node, ast.Name) and name in BUILTINS:
             yield Finding(rule="builtin", message=f"{name} is not allowed", line=line)
+        elif name == "__class__" and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            continue  # reading it gives no more than `type(x)` does
         elif name.startswith("__") and name.endswith("__") and name not in DUNDERS:
             yield Finding(rule="dunder", message=f"{name} is not allowed", line=line)
         elif isinstance(node, ast.Attribute) and name in ("f_back", "f_locals", "f_globals", "gi_frame", "tb_frame"):
@@ -177,12 +194,10 @@ def _attributes(module: Module) -> Iterator[Finding]:
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
-        targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else ()
-        for target in targets:
-            root = (module.path(target) if isinstance(target, ast.Attribute) else None) or ""
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            root = module.path(node) or ""
             if root.split(".")[0] in ("torch", "triton"):
-                yield Finding(rule="patch", message=f"assignment to {root}", line=target.lineno)
-
+                yield Finding(rule="patch", message=f"assignment to {root}", line=node.lineno)
     yield from _loose_modules(module, module.tree, frozenset())
 
 
@@ -209,24 +224,47 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     """Torch, or Python, computing in `forward` as far as the source shows it; the dynamic net sees the rest."""
     if policy != "strict":
         return
-    for node in ast.walk(module.tree):
-        taken = step(node) if isinstance(node, ast.expr) else None
-        if taken is not None and taken[1] in HOST:
-            message = f"{taken[1]} hands values to Python; under the strict policy the kernel must compute"
-            yield Finding(rule="host-compute", message=message, line=getattr(node, "lineno", None))
     for root in module.reached():
-        if isinstance(root, ast.ClassDef):
-            continue
-        for node in ast.walk(root):
+        # What a module's own names are set to was computed when it was loaded, without the inputs.
+        inner = [n for n in ast.walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
+        for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in _taken(part)):
+            line = getattr(node, "lineno", None)
+            taken = step(node) if isinstance(node, ast.expr) else None
+            if taken is not None and taken[1] in HOST:
+                message = f"{taken[1]} hands values to Python; under the strict policy the kernel must compute"
+                yield Finding(rule="host-compute", message=message, line=line)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-                yield Finding(rule="torch-compute", message="@ multiplies matrices in torch", line=node.lineno)
-            if not isinstance(node, ast.Call):
-                continue
-            path = module.path(node.func) or ""
+                yield Finding(rule="torch-compute", message="@ multiplies matrices in torch", line=line)
+            path = (module.path(node.func) if isinstance(node, ast.Call) else None) or ""
             functional = path.startswith("torch.nn.functional.") and path != "torch.nn.functional.pad"
             if functional or (path.startswith("torch.") and path.count(".") == 1 and path[6:] not in TORCH_GLUE):
                 message = f"{path} computes in torch; under the strict policy the kernel must"
-                yield Finding(rule="torch-compute", message=message, line=node.lineno)
+                yield Finding(rule="torch-compute", message=message, line=line)
+
+
+def _taken(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that may run where the kernel can: a fallback for tensors that are not on the GPU is left out.
+
+    Such a branch is never taken here; if it were, the dynamic net would see it.
+    """
+    if isinstance(node, ast.IfExp) and _asks_for_the_device(node.test):
+        return
+    yield node
+    for _, value in ast.iter_fields(node):
+        children = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
+        for child in children:
+            asks = isinstance(child, ast.If) and _asks_for_the_device(child.test)
+            if not asks:
+                yield from _taken(child)
+            elif any(isinstance(part, ast.Return) for part in ast.walk(child)):
+                break  # `if x.is_cuda: return launch(x)`: what follows is the fallback, or the other way round
+
+
+def _asks_for_the_device(test: ast.expr) -> bool:
+    return any(
+        isinstance(part, ast.Attribute) and part.attr in ("is_cuda", "is_cpu", "device", "is_available")
+        for part in ast.walk(test)
+    )
 
 
 def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
@@ -243,11 +281,29 @@ def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
         if computing:
             message = f"torch computes in forward: {', '.join(computing[:5])}; under the strict policy the kernel must"
             findings.append(Finding(rule="torch-compute", message=message))
-        scalars = operators.get("aten._local_scalar_dense.default")
-        if isinstance(scalars, int) and scalars > MAX_SCALARS:
+        scalars = _count(operators, "aten._local_scalar_dense.default") + _count(seen.get("work"), "values")
+        if scalars > MAX_SCALARS:
             message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"
             findings.append(Finding(rule="host-compute", message=message))
     return findings
+
+
+def made_by_torch(seen: Mapping[str, object]) -> bool:
+    """Whether, in this run, torch had made the output of the inputs before a kernel copied it.
+
+    With some inputs an honest kernel changes nothing either (a clamp of small values behind a `cat`): only what is so
+    with other inputs too is `COPIED`.
+    """
+    work = seen.get("work")
+    return isinstance(work, Mapping) and work.get("made") is True
+
+
+COPIED = Finding(rule="decoy", message="torch had made the output already; the kernels only copy it")
+
+
+def _count(record: object, name: str) -> int:
+    value = record.get(name) if isinstance(record, Mapping) else None
+    return value if isinstance(value, int) else 0
 
 
 def _short(operator: str) -> str:

@@ -1,38 +1,23 @@
 """Predicts run times from bytes, operations and launches (Williams et al. 2009, "Roofline", section 3).
 
-Time of one operator or launch = max(bytes / bandwidth, flops / peak) + a launch's overhead. The reference is
-counted operator by operator at the task's real sizes, on tensors without data. A candidate's traffic is
-counted at the sizes the interpreter can bear and carried over to the real ones in proportion to the task's
-own inputs, outputs and operations. Caches, occupancy and tail effects are not modelled: it is a prediction.
+Time of one operator or launch = max(bytes / bandwidth, flops / peak) + a launch's overhead, each limit taken with the
+share of it that such kernels reach (`Efficiency`). The reference is counted by `footprint` at the task's real sizes. A
+candidate's traffic is counted at the sizes the interpreter can bear and carried over to the real ones in proportion to
+the task's own floor. Not modelled: occupancy, tails, uncoalesced access, what is read again after it left the cache,
+work that a candidate saves by knowing its inputs, and the host's time to issue a call, which timing hides.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from tritonsmith.types import Interval, Timing
+from tritonsmith.verify.footprint import FILLS, L2_BYTES, MOVING, Cost, Footprint, Kind, footprint
 
-from tritonsmith.tasks.format import TaskModule
-from tritonsmith.types import Interval, Task, Timing
-from tritonsmith.verify.observe import tensors
-from tritonsmith.verify.policy import GLUE_OPERATORS
+__all__ = [
+    "HARDWARE", "Cost", "Efficiency", "Footprint", "Hardware", "floor_seconds", "footprint", "predict",
+    "reference_seconds",
+]  # fmt: skip
 
-MOVING = {
-    "clone",
-    "copy_",
-    "_to_copy",
-    "cat",
-    "stack",
-    "constant_pad_nd",
-    "repeat",
-    "fill_",
-    "zeros",
-    "zero_",
-    "full",
-    "ones",
-}
-"""Glue that costs traffic all the same."""
 _MOST, _MOST_COPIES = 1 << 60, 1 << 16
 
 
@@ -41,13 +26,15 @@ class Hardware:
     """What a GPU can do at best."""
 
     bandwidth: float
-    """Bytes a second."""
+    """Bytes a second that a copy moves."""
     float32: float
     """Operations a second in float32 on the CUDA cores."""
     float16: float
     """Operations a second in float16 or bfloat16 on the tensor cores."""
     launch: float = 3e-6
-    """Seconds from one kernel's end to the next one's start."""
+    """Seconds on the device from one kernel's last byte to the next one's first."""
+    l2: float = 1.5
+    """Bandwidth of the L2 cache over that of the memory (5.5 to 7 TB/s were read on an H100)."""
 
 
 HARDWARE = {
@@ -63,65 +50,44 @@ HARDWARE = {
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What one operator or launch needs."""
+class Efficiency:
+    """Which share of the bandwidth, or of the peak rate, kernels of a kind reach."""
 
-    bytes: float
-    flops: float
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """A reference at one size: its operators, and the bytes that no implementation can avoid."""
-
-    costs: tuple[Cost, ...]
-    floor_bytes: float
-
-    @property
-    def flops(self) -> float:
-        """Operations of the matrix products and convolutions."""
-        return sum(cost.flops for cost in self.costs)
+    bandwidth: Mapping[Kind, float] = field(
+        default_factory=lambda: {"reduce": 0.9, "window": 0.7, "scan": 0.4, "depthwise": 0.4}
+    )
+    """Of the library's kernels; 1 where a kind is not listed."""
+    float32: Mapping[Kind, float] = field(default_factory=lambda: {"matmul": 0.75, "convolution": 0.6})
+    """Of the library's products on CUDA cores: cuBLAS's sgemm reaches about 50 of an H100's 67 TFLOP/s."""
+    float16: Mapping[Kind, float] = field(default_factory=lambda: {"matmul": 0.8, "convolution": 0.6})
+    """Of the library's products on tensor cores."""
+    dot_float32: float = 0.4
+    """Of `tl.dot` with IEEE float32: multiplications and additions on CUDA cores, operands from shared memory."""
+    dot_float16: float = 0.6
+    """Of `tl.dot` on tensor cores in a kernel that nobody tuned."""
 
 
-def footprint(task: Task) -> Footprint | None:
-    """Count the reference on meta tensors; None where it does not run without data."""
-    try:
-        module = TaskModule.of(task)
-        with torch.device("meta"):
-            inputs, model = module.inputs(0, "meta"), module.model(0, "meta")
-            with torch.no_grad(), _Counting() as counting:
-                output = model(*inputs)
-    except Exception:  # data-dependent forwards fail on meta tensors in the user's code
-        return None
-    floor = sum(map(_bytes, [*tensors(inputs), *model.parameters(), *tensors(output)]))
-    return Footprint(tuple(counting.costs), float(floor))
+EFFICIENCY = Efficiency()
+"""Estimates; `benchmarks/roofline.py` prints what measurements imply for each of them."""
 
 
-class _Counting(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.costs: list[Cost] = []
-
-    def __torch_dispatch__(
-        self,
-        func: Callable[..., object],
-        types: Sequence[type],
-        args: Sequence[object] = (),
-        kwargs: Mapping[str, object] | None = None,
-    ) -> object:
-        named = dict(kwargs or {})
-        result = func(*args, **named)
-        name = str(func).removeprefix("aten.").split(".")[0]
-        if name in MOVING or name not in GLUE_OPERATORS:
-            moved = sum(map(_bytes, [*tensors((args, named)), *tensors(result)]))
-            formula = flop_registry.get(getattr(func, "_overloadpacket", None))
-            flops = float(formula(*args, **named, out_val=result)) if formula else 0.0
-            self.costs.append(Cost(float(moved), flops))
-        return result
+def floor_seconds(real: Footprint, target: str) -> float:
+    """The least time that the hardware's limits allow for a task: one launch, every byte once, every operation."""
+    hardware = _hardware(target)
+    peak = hardware.float16 if real.half else hardware.float32
+    return max(real.floor_bytes / hardware.bandwidth, real.flops / peak) + hardware.launch
 
 
-def _bytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
+def reference_seconds(real: Footprint, target: str, efficiency: Efficiency = EFFICIENCY) -> float:
+    """Predicted time of a reference, operator by operator."""
+    hardware = _hardware(target)
+    peak, shares = hardware.float32, efficiency.float32
+    if real.half:
+        peak, shares = hardware.float16, efficiency.float16
+    return sum(
+        _seconds(cost, hardware, efficiency.bandwidth.get(cost.kind, 1.0), peak * shares.get(cost.kind, 1.0))
+        for cost in real.costs
+    )
 
 
 def predict(
@@ -130,30 +96,17 @@ def predict(
     small: Footprint,
     real: Footprint,
     target: str,
-    half: bool = False,
+    efficiency: Efficiency = EFFICIENCY,
 ) -> Timing:
     """Predicted times of reference and candidate at the real sizes.
 
     `launches` (rows with bytes_loaded, bytes_stored, dot_flops) were counted at the small sizes.
     """
-    hardware = HARDWARE.get(target, HARDWARE["sm_90"])
-    peak = hardware.float16 if half else hardware.float32
-    grow_bytes = real.floor_bytes / max(small.floor_bytes, 1.0)
-    dots = sum(_number(row, "dot_flops") for row in launches)
-    # Tiles padded at small sizes are full at real ones: the candidate is charged the reference's operations.
-    mine = [
-        Cost(
-            grow_bytes * (_number(row, "bytes_loaded") + _number(row, "bytes_stored")),
-            real.flops * _number(row, "dot_flops") / dots if dots else 0.0,
-        )
-        for row in launches
-    ]
-    # Copies that the candidate leaves to torch cost at least one pass over the smallest possible traffic.
-    moving = (name for name in operators if name.removeprefix("aten.").split(".")[0] in MOVING)
-    copies = min(int(sum(_number(operators, name) for name in moving)), _MOST_COPIES)
-    mine += [Cost(real.floor_bytes / 2, 0.0)] * copies
-    reference, candidate = (_seconds(costs, hardware, peak) for costs in (real.costs, mine))
-    least = Cost(real.floor_bytes, real.flops)
+    hardware = _hardware(target)
+    mine = _launches(launches, operators, small, real)
+    rate = hardware.float16 * efficiency.dot_float16 if real.half else hardware.float32 * efficiency.dot_float32
+    candidate = sum(_seconds(cost, hardware, 1.0, rate) for cost in mine)
+    reference = reference_seconds(real, target, efficiency)
     speedup = reference / candidate if candidate else 0.0
     return Timing(
         kind="predicted",
@@ -162,12 +115,39 @@ def predict(
         speedup=Interval(median=speedup, low=speedup, high=speedup),
         bytes_moved=int(sum(cost.bytes for cost in mine)),
         flops=int(real.flops),
-        roofline_share=min(1.0, _seconds([least], hardware, peak) / candidate) if candidate else None,
+        roofline_share=min(1.0, floor_seconds(real, target) / candidate) if candidate else None,
     )
 
 
-def _seconds(costs: Sequence[Cost], hardware: Hardware, peak: float) -> float:
-    return sum(max(cost.bytes / hardware.bandwidth, cost.flops / peak) + hardware.launch for cost in costs)
+def _launches(
+    rows: Sequence[Mapping[str, object]], operators: Mapping[str, object], small: Footprint, real: Footprint
+) -> list[Cost]:
+    grow = real.floor_bytes / max(small.floor_bytes, 1.0)
+    moved = [(grow * _number(row, "bytes_loaded"), grow * _number(row, "bytes_stored")) for row in rows]
+    dots = [_number(row, "dot_flops") for row in rows]
+    costs, before = [], 0.0
+    for (loaded, stored), dot in zip(moved, dots, strict=True):
+        # Tiles padded at small sizes are full at real ones: the candidate is charged the reference's operations.
+        flops = real.flops * dot / sum(dots) if dot else 0.0
+        cached = min(loaded, before) if before <= L2_BYTES else 0.0
+        costs.append(Cost(loaded + stored, flops, cached))
+        before = stored
+    # What the candidate leaves to torch: a copy costs at least one pass over the smallest possible traffic, a fill is
+    # of the size of the results, which is what atomic additions need.
+    for part, names in ((real.stored, FILLS), (real.floor_bytes / 2, MOVING - FILLS)):
+        found = (name for name in operators if name.removeprefix("aten.").split(".")[0] in names)
+        count = min(int(sum(_number(operators, name) for name in found)), _MOST_COPIES)
+        costs += [Cost(part, 0.0)] * count
+    return costs
+
+
+def _hardware(target: str) -> Hardware:
+    return HARDWARE.get(target, HARDWARE["sm_90"])
+
+
+def _seconds(cost: Cost, hardware: Hardware, share: float, rate: float) -> float:
+    streamed = (cost.bytes - cost.cached * (1.0 - 1.0 / hardware.l2)) / (hardware.bandwidth * share)
+    return max(streamed, cost.flops / rate) + hardware.launch
 
 
 def _number(row: Mapping[str, object], key: str) -> float:

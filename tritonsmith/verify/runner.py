@@ -4,6 +4,7 @@ Everything here shares a process with the candidate, so nothing here is believed
 from the values that come back. It holds no reference, no expected output and no seed of the inputs.
 """
 
+import gc
 import importlib.util
 import linecache
 import random
@@ -12,34 +13,50 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from tritonsmith.verify import observe, wire
+from tritonsmith.verify import integrity, observe, replay, sizing, wire
 from tritonsmith.verify.device import on_device
+from tritonsmith.verify.work import Work
+
+if TYPE_CHECKING:
+    from tritonsmith.verify import cuda, timing
 
 CANDIDATE = "candidate.py"
 """File name under which the candidate's lines appear in tracebacks."""
+
+Answer = tuple[dict[str, object], wire.Tree]
 
 
 def main(channel: socket.socket) -> None:
     """Answer the judge's messages until it hangs up."""
     torch.set_num_threads(1)
     session = Session()
-    actions: dict[str, Callable[[dict[str, object], wire.Tree], tuple[dict[str, object], wire.Tree]]] = {
+    actions: dict[str, Callable[[dict[str, object], wire.Tree], Answer]] = {
+        "warm": session.warm,
         "load": session.load,
+        "place": session.place,
         "build": session.build,
         "forward": session.forward,
         "compile": session.compile,
         "hold": session.hold,
+        "tune": session.tune,
+        "check": session.check,
         "time": session.time,
+        "wall": session.wall,
+        "timed": session.timed,
+        "release": session.release,
+        "reset": session.reset,
+        "sizes": sizing.answer,
     }
     while True:
-        header, tree = wire.receive(channel)
+        header, tree = wire.receive(channel, find=session.placed)
         try:
             reply, result = actions[str(header["do"])](header, tree)
-            wire.send(channel, reply, result)
+            wire.send(channel, reply, result, locate=session.export)
         except wire.WireError:
             return
         except BaseException as error:  # a candidate may raise anything, SystemExit included
@@ -54,9 +71,29 @@ class Session:
         self.module: ModuleType | None = None
         self.model: nn.Module | None = None
         self.launches = observe.Launches()
-        self.held: Sequence[object] = ()
+        self.held: list[Sequence[object]] = []
+        self.outputs: list[object] = []
+        self.kept: object = None
+        self._before: integrity.Snapshot | None = None
+        self._weights: set[str] = set()
+        self._places: dict[str, torch.Tensor] = {}
+        self._watch: cuda.Watch | None = None
+        self._guards: cuda.Guards | None = None
+        self._stopwatch: timing.Stopwatch | None = None
 
-    def load(self, header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
+    # Before and after a candidate.
+
+    def warm(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Create the CUDA context and load what every candidate needs; a candidate's time has not begun."""
+        from tritonsmith.verify import cuda
+
+        self.mode = "cuda"
+        self._watch, self._guards = cuda.install(self.launches), cuda.Guards()
+        cuda.touch(self._guards)
+        self._guards.clear()
+        return {"ok": True}, None
+
+    def load(self, header: dict[str, object], _: wire.Tree) -> Answer:
         """Import the candidate's source in the given mode."""
         self.mode = str(header["mode"])
         from tritonsmith.verify import compile as compiler
@@ -66,22 +103,75 @@ class Session:
             compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":
             self.launches = compiler.capture_launches(str(header["target"]))
-        else:
-            observe.watch_cuda(self.launches)
-        self.module = _import(str(header["source"]))
+        self._before = integrity.snapshot()
+        with on_device(self.device):
+            self.module = _import(str(header["source"]))
         return {"ok": True}, None
 
-    def build(self, header: dict[str, object], tree: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
+    def check(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """What the candidate changed of the process it runs in; see `integrity`."""
+        return {"changes": integrity.changes(self._before) if self._before is not None else []}, None
+
+    def reset(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Forget the candidate, so that the next one finds the process as this one did."""
+        self.module = self.model = None
+        self.launches.clear()
+        if self._watch is not None:
+            self._watch.forget()
+        sys.modules.pop("candidate", None)
+        linecache.cache.pop(CANDIDATE, None)
+        gc.collect()
+        return self.release({}, None)
+
+    # Memory that the judge writes to.
+
+    def place(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Allocate tensors of the given sizes between guards, and say where they lie."""
+        if self._guards is None:
+            raise RuntimeError("only a CUDA runner has places")
+        rows = header["tensors"]
+        for name, row in rows.items() if isinstance(rows, dict) else ():
+            dtype = getattr(torch, row["dtype"])
+            self._places[name] = self._guards.empty(row["shape"], row["stride"], dtype)
+        torch.cuda.synchronize()
+        return {"places": {name: self.export(self._places[name]) for name in rows}}, None  # type: ignore[union-attr]
+
+    def placed(self, place: wire.Place) -> torch.Tensor:
+        """The tensor that was allocated under a name; it is handed out once."""
+        return self._places.pop(str(place["name"]))
+
+    @staticmethod
+    def export(tensor: torch.Tensor) -> wire.Place:
+        """Where a tensor of this process lies, for the judge."""
+        from tritonsmith.verify import ipc
+
+        return ipc.export(tensor)
+
+    def release(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Give memory back to the GPU: the judge, and other runners, need it for the next inputs."""
+        self.kept = None
+        self.held.clear()
+        self.outputs.clear()
+        self._release()
+        torch.cuda.empty_cache()
+        return {"ok": True}, None
+
+    def _release(self) -> None:
+        if self._guards is not None:
+            self._guards.clear()
+        self._places.clear()
+
+    # The candidate's code.
+
+    def build(self, header: dict[str, object], tree: wire.Tree) -> Answer:
         """Construct ModelNew under a seed, in the dtype asked for, and load the reference's weights.
 
         `tree` holds `init` (constructor arguments) and `state` (the reference's state_dict).
         """
         if self.module is None or not isinstance(tree, dict):
             raise RuntimeError("nothing is loaded")
-        _seed(int(str(header["seed"])))
-        init = tree["init"]
-        with on_device(self.device):
-            model = self.module.ModelNew(*(init if isinstance(init, (list, tuple)) else ()))
+        self.model = None
+        model = self._construct(tree["init"], int(str(header["seed"])))
         if not isinstance(model, nn.Module):
             raise TypeError("ModelNew is no nn.Module")
         dtype = header.get("dtype")
@@ -89,50 +179,140 @@ class Session:
             model = model.to(getattr(torch, str(dtype)))
         model = model.to(self.device)
         self.model = model
+        self._weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
         loaded = _load_state(model, tree["state"])
+        self._release()
         return {"ok": True, "loaded": loaded}, None
 
-    def forward(self, header: dict[str, object], tree: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
-        """Call `forward` once on the inputs; answers with the outputs and what was seen to run."""
+    def _construct(self, init: wire.Tree, seed: int) -> object:
+        """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
+        arguments = init if isinstance(init, (list, tuple)) else ()
+        devices = ("cuda", "cpu") if self.mode == "cuda" else ("cpu",)
+        for device in devices:
+            _seed(seed)
+            try:
+                with on_device(self.device), torch.device(device):
+                    return self.module.ModelNew(*arguments)  # type: ignore[union-attr]
+            except Exception:
+                if device == devices[-1]:
+                    raise
+        return None
+
+    def forward(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Call `forward` once on the inputs; answers with the outputs and what was seen to run.
+
+        `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
+        with `refill` the tree is written into their storage first.
+        """
         if self.model is None:
             raise RuntimeError("nothing is built")
-        inputs = observe.to_device(tree, self.device)
+        if header.get("refill"):
+            replay.refill(self.kept, tree)
+        inputs = self.kept if header.get("kept") else observe.to_device(tree, self.device)
+        before = replay.Before(inputs, self.model, self._weights) if header.get("effects") else None  # type: ignore[arg-type]
+        earlier = self.outputs if header.get("kept") else None
+        self.kept = inputs if header.get("keep") else None
         self.launches.clear()
-        with torch.no_grad(), on_device(self.device), observe.Operators(self.launches) as operators:
-            output = self.model(*inputs)
-        if self.mode == "cuda":
-            torch.cuda.synchronize()
+        fresh = None
+        if self._watch is not None and self._guards is not None:
+            from tritonsmith.verify import cuda
+
+            self._watch.run()
+            fresh = cuda.guarded(self._guards)
+        given = [inputs, *self.model.parameters(), *self.model.buffers()]
+        operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
+        with torch.no_grad(), on_device(self.device), operators, work:
+            # An output may be a container whose items a candidate's code makes: they are taken under observation.
+            output = observe.plain(self.model(*inputs))  # type: ignore[misc]
         seen = {
             "operators": operators.counts,
             "launches": self.launches.report(),
-            "memory": self.launches.violations,
+            "memory": self.launches.violations + self._broken_guards(),
             "touched": operators.outputs_touched(output),
+            "work": work.report(output),
+            "kernels": list(self._watch.stats.values()) if self._watch else [],
         }
-        if header.get("values", True):
-            return seen, observe.plain(output)
-        return seen, None
+        if before is not None:
+            seen["effects"] = before.effects(output, earlier)
+        self.outputs = [output]
+        del operators, work
+        if not header.get("keep"):
+            self._release()
+        return seen, output if header.get("values", True) else None
 
-    def compile(self, _: dict[str, object], __: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
-        """Lower every captured launch to the target's assembly."""
-        from tritonsmith.verify import compile as compiler
+    def _broken_guards(self) -> list[dict[str, object]]:
+        if self._guards is None:
+            return []
+        torch.cuda.synchronize()
+        broken = self._guards.broken()
+        message = f"a kernel wrote outside its tensors: {broken} of the zones around them have changed"
+        return [{"rule": "out-of-bounds", "message": message, "line": None}] if broken else []
 
-        return {"kernels": compiler.lower_all(self.launches)}, None
+    def compile(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches."""
+        if self._watch is None:
+            from tritonsmith.verify import compile as compiler
 
-    def hold(self, _: dict[str, object], tree: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
-        """Take the inputs that are to be timed, while other candidates may still have the GPU."""
-        self.held = observe.to_device(tree, self.device)
-        return {"ok": True}, None
-
-    def time(self, header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], wire.Tree]:
-        """Time `forward` on the held inputs; answers with each trial's milliseconds."""
-        from tritonsmith.verify import timing
-
+            return {"kernels": compiler.lower_all(self.launches)}, None
         if self.model is None:
             raise RuntimeError("nothing is built")
-        model, inputs = self.model, self.held
-        preset = timing.Preset(int(str(header["warmups"])), int(str(header["trials"])), 0.0)
+        self.launches.clear()
+        self._watch.compile_only()
+        inputs = observe.to_device(tree, self.device)
         with torch.no_grad():
-            return {"milliseconds": timing.measure(lambda: model(*inputs), preset)}, None
+            self.model(*inputs)
+        torch.cuda.synchronize()
+        seen: dict[str, object] = {"launches": self.launches.report(), "kernels": list(self._watch.stats.values())}
+        self._watch.run()
+        self.kept = inputs
+        return seen, None
+
+    # Timing.
+
+    def hold(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Take another set of inputs that is to be timed, or new contents for the storage of one that was."""
+        if (number := header.get("set")) is not None:
+            replay.refill(self.held[int(str(number))], tree)
+            return {"ok": True}, None
+        self.held.append(observe.to_device(tree, self.device))
+        return {"ok": True}, None
+
+    def tune(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Let autotuners measure and everything be compiled, while other candidates may still have the GPU."""
+        from tritonsmith.verify import timing
+
+        if self.model is None or self._watch is None:
+            raise RuntimeError("nothing is built")
+        self._watch.tune()
+        self._stopwatch = timing.Stopwatch()
+        first = self._stopwatch.warm(self._calls(), int(str(header["warmups"])))
+        return {"milliseconds": first}, None
+
+    def time(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Time `forward` on the held inputs in turn; answers with each trial's milliseconds."""
+        if self._stopwatch is None:
+            raise RuntimeError("nothing is tuned")
+        trials, repeats = int(str(header["trials"])), int(str(header["repeats"]))
+        return {"milliseconds": self._stopwatch.block(self._calls(), trials, repeats, bool(header["hide"]))}, None
+
+    def wall(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Call `forward` so many times with nothing between, and wait for the last one; the judge holds the clock."""
+        if self._stopwatch is None:
+            raise RuntimeError("nothing is tuned")
+        self._stopwatch.back_to_back(self._calls(), int(str(header["calls"])))
+        return {"ok": True}, None
+
+    def timed(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """The output of the last timed call on one of the held sets."""
+        return {"ok": True}, observe.plain(self.outputs[int(str(header["set"]))])
+
+    def _calls(self) -> list[Callable[[], object]]:
+        self.outputs = [None] * len(self.held)
+        return [lambda place=place: self._call(place) for place in range(len(self.held))]
+
+    def _call(self, place: int) -> None:
+        with torch.no_grad():
+            self.outputs[place] = self.model(*self.held[place])  # type: ignore[misc]
 
     @property
     def device(self) -> str:

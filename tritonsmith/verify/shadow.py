@@ -7,7 +7,10 @@ found from the accesses. A launch that uses atomics may order its programs throu
 accesses' bounds are checked. It also counts distinct bytes and dot-product operations for the roofline,
 and rounds float32 operands to TF32 where the kernel asks for TF32, as the tensor cores do.
 
-Does not find races between threads of one program, nor reads of memory that nothing wrote.
+Reads of memory that a forward allocated and nothing wrote are found as well (NVIDIA's compute-sanitizer calls
+that initcheck): a poison would not show where a maximum or a comparison swallows it.
+
+Does not find races between threads of one program, nor reads of unwritten memory that is older than the forward.
 """
 
 import sys
@@ -20,7 +23,7 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify import bfloat16, libdevice
+from tritonsmith.verify import arguments, bfloat16, libdevice
 from tritonsmith.verify.observe import Launch, Launches, address, take_first_configuration, tensors
 
 _NOBODY, _SEVERAL = -1, -2
@@ -40,6 +43,8 @@ class _Region:
     itemsize: int
     writer: npt.NDArray[np.int32]
     reader: npt.NDArray[np.int32]
+    unwritten: Lanes | None
+    """Bytes of fresh memory that nothing has written yet; None where the memory is not fresh."""
 
 
 class Shadow:
@@ -52,7 +57,9 @@ class Shadow:
             start, size = address(tensor), tensor.untyped_storage().nbytes()
             if size and start not in self._regions:
                 empty = np.full(size, _NOBODY, np.int32)
-                self._regions[start] = _Region(name, start, size, tensor.element_size(), empty, empty.copy())
+                self._regions[start] = _Region(
+                    name, start, size, tensor.element_size(), empty, empty.copy(), launches.unwritten.get(start)
+                )
         self.synchronised = False
         self.program = 0
 
@@ -60,6 +67,7 @@ class Shadow:
         """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones."""
         allowed, parts = self._split(pointers, mask, width, "load")
         for region, _, at in parts:
+            self._initialised(region, at)
             writer, reader = region.writer[at], region.reader[at]
             self._launch.bytes_loaded += width * int(np.unique(at[reader == _NOBODY]).size)
             if not self.synchronised:
@@ -71,6 +79,8 @@ class Shadow:
     def store(self, pointers: Addresses, mask: Lanes, values: npt.NDArray[np.generic], width: int) -> Lanes:
         """Note a store; returns the mask of the allowed ones."""
         allowed, parts = self._split(pointers, mask, width, "store")
+        if not parts:
+            self._aimed(pointers)
         for region, lanes, at in parts:
             writer, reader = region.writer[at], region.reader[at]
             self._launches.written.add(region.start)
@@ -83,10 +93,14 @@ class Shadow:
                 read = (reader == _SEVERAL) | ((reader != _NOBODY) & (reader != self.program))
                 self._race(region, at, read, reader, "writes what program {} reads")
             region.writer[at] = self.program
+            _initialise(region, at, width)
         return allowed
 
-    def atomic(self, pointers: Addresses, mask: Lanes, width: int) -> Lanes:
-        """Note an atomic access; from here on the launch's programs may be ordered by it."""
+    def atomic(self, pointers: Addresses, mask: Lanes, width: int, reads: bool = True) -> Lanes:
+        """Note an atomic access; from here on the launch's programs may be ordered by it.
+
+        An exchange does not use what lay there: `reads` is false.
+        """
         self.synchronised = True
         allowed, parts = self._split(pointers, mask, width, "atomic")
         for region, _, at in parts:
@@ -95,6 +109,9 @@ class Shadow:
             self._launch.bytes_loaded += width * fresh
             self._launch.bytes_stored += width * fresh
             region.writer[at] = self.program
+            if reads:
+                self._initialised(region, at)
+            _initialise(region, at, width)
         return allowed
 
     def dot(self, flops: int) -> None:
@@ -132,6 +149,20 @@ class Shadow:
             place = f"element {element} of {near.name}, which holds {near.size // near.itemsize}"
         self._report("out-of-bounds", f"{action} of {place} ({count} such in one access)")
 
+    def _aimed(self, pointers: Addresses) -> None:
+        """A store whose mask lets nothing through counts as written: on some values there is nothing to store."""
+        for region in self._regions.values():
+            first = int(pointers.flat[0]) if pointers.size else 0
+            if region.start <= first < region.start + region.size:
+                self._launches.written.add(region.start)
+
+    def _initialised(self, region: _Region, at: npt.NDArray[np.int64]) -> None:
+        if region.unwritten is None or not (bare := region.unwritten[at]).any():
+            return
+        element = int(at[np.flatnonzero(bare)[0]]) // region.itemsize
+        where = f"element {element} of {region.name} ({int(bare.sum())} such in one access)"
+        self._report("uninitialised", f"reads memory that nothing has written: {where}")
+
     def _race(
         self,
         region: _Region,
@@ -160,6 +191,12 @@ class Shadow:
             self._launches.violations.append({"rule": rule, "message": text, "line": line})
 
 
+def _initialise(region: _Region, at: npt.NDArray[np.int64], width: int) -> None:
+    if region.unwritten is not None:
+        for byte in range(width):
+            region.unwritten[at + byte] = False
+
+
 def _differs(pointers: Addresses, lanes: Lanes, values: npt.NDArray[np.generic]) -> Lanes:
     held = interpreter._interpreter.load(pointers, lanes, np.zeros_like(values), values.dtype)
     return np.asarray(held != values)[lanes]
@@ -186,6 +223,7 @@ def install(launches: Launches) -> None:
 
     def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         launch = Launch(self.fn.__name__, ())
+        arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
         current.append(Shadow(launches, launch, given))
@@ -218,7 +256,8 @@ def install(launches: Launches) -> None:
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
-        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()))
+        reads = getattr(op, "name", "") != "XCHG"
+        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads)
         return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
 
     def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -9,7 +9,7 @@ import math
 import socket
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import torch
@@ -34,11 +34,18 @@ class WireTimeout(WireError):
     """The other side did not answer before the deadline."""
 
 
-def pack(tree: Tree, tensors: dict[str, torch.Tensor]) -> object:
+Place: TypeAlias = "Mapping[str, object]"
+"""Plain data that says where a tensor's memory is found; see `ipc`."""
+
+
+def pack(tree: Tree, tensors: dict[str, torch.Tensor], locate: Callable[[torch.Tensor], Place] | None = None) -> object:
     """Describe a tree as JSON; tensors go to `tensors` under a running number.
 
-    Raises TypeError for a leaf that no frame can carry.
+    A tensor on a GPU is described by `locate` instead, and does not travel. Raises TypeError for a leaf that no
+    frame can carry.
     """
+    if isinstance(tree, torch.Tensor) and tree.is_cuda and locate is not None:
+        return {"place": dict(locate(tree))}
     if isinstance(tree, torch.Tensor):
         name = str(len(tensors))
         tensors[name] = tree
@@ -47,30 +54,34 @@ def pack(tree: Tree, tensors: dict[str, torch.Tensor]) -> object:
         return {"dtype": str(tree).removeprefix("torch.")}
     if isinstance(tree, (list, tuple)):
         kind = "list" if isinstance(tree, list) else "tuple"
-        return {kind: [pack(item, tensors) for item in tree]}
+        return {kind: [pack(item, tensors, locate) for item in tree]}
     if isinstance(tree, Mapping):
-        return {"dict": [[str(key), pack(item, tensors)] for key, item in tree.items()]}
+        return {"dict": [[str(key), pack(item, tensors, locate)] for key, item in tree.items()]}
     if tree is None or isinstance(tree, (bool, int, float, str)):
         return {"value": tree}
     raise TypeError(f"a {type(tree).__name__} is no tensor, number, string, list, tuple or dict")
 
 
-def unpack(node: object, tensors: Mapping[str, torch.Tensor]) -> Tree:
-    """The inverse of `pack`; raises WireError for anything `pack` does not write."""
+def unpack(
+    node: object, tensors: Mapping[str, torch.Tensor], find: Callable[[Place], torch.Tensor] | None = None
+) -> Tree:
+    """The inverse of `pack`, with `find` for what it located; raises WireError for anything `pack` does not write."""
     if not isinstance(node, dict) or not node:
         raise WireError("malformed tree")
     kind, body = next(iter(node.items()))
     try:
+        if kind == "place" and find is not None and isinstance(body, dict):
+            return find(body)
         if kind == "tensor":
             return _restride(tensors[body], node["stride"])
         if kind == "dtype" and isinstance(dtype := getattr(torch, body), torch.dtype):
             return dtype
         if kind == "list":
-            return [unpack(item, tensors) for item in body]
+            return [unpack(item, tensors, find) for item in body]
         if kind == "tuple":
-            return tuple(unpack(item, tensors) for item in body)
+            return tuple(unpack(item, tensors, find) for item in body)
         if kind == "dict":
-            return {str(key): unpack(item, tensors) for key, item in body}
+            return {str(key): unpack(item, tensors, find) for key, item in body}
         if kind == "value" and (body is None or isinstance(body, (bool, int, float, str))):
             return body
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -96,10 +107,16 @@ def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:
         return dense
 
 
-def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None, deadline: float = math.inf) -> None:
+def send(
+    channel: socket.socket,
+    header: Mapping[str, object],
+    tree: Tree = None,
+    deadline: float = math.inf,
+    locate: Callable[[torch.Tensor], Place] | None = None,
+) -> None:
     """Write one frame before `deadline` (time.monotonic seconds); the tree travels under the header's key `tree`."""
     tensors: dict[str, torch.Tensor] = {}
-    node = pack(tree, tensors)
+    node = pack(tree, tensors, locate)
     text = json.dumps({**header, "tree": node}).encode()
     dense = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     blob = save(dense) if dense else b""
@@ -114,7 +131,10 @@ def send(channel: socket.socket, header: Mapping[str, object], tree: Tree = None
 
 
 def receive(
-    channel: socket.socket, deadline: float = math.inf, max_blob: int = 1 << 40
+    channel: socket.socket,
+    deadline: float = math.inf,
+    max_blob: int = 1 << 40,
+    find: Callable[[Place], torch.Tensor] | None = None,
 ) -> tuple[dict[str, object], Tree]:
     """Read one frame before `deadline` (time.monotonic seconds) of at most `max_blob` tensor bytes."""
     text_size, blob_size = _HEAD.unpack(_read(channel, _HEAD.size, deadline))
@@ -132,7 +152,7 @@ def receive(
         raise WireError("a header that is no object")
     if b"\\ud" in text:
         header = {str(_whole_letters(key)): _whole_letters(value) for key, value in header.items()}
-    return header, unpack(header.pop("tree", {"value": None}), tensors)
+    return header, unpack(header.pop("tree", {"value": None}), tensors, find)
 
 
 def _whole_letters(node: object) -> object:

@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tritonsmith.verify import scratch
 from tritonsmith.verify.sandbox import Limits
 
 _MAX_REQUEST = 1 << 16
@@ -43,7 +45,7 @@ class Zygote:
         self._lock = threading.Lock()
         self._ready = False
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-m", "tritonsmith.verify.zygote", str(theirs.fileno())]
+        command = [sys.executable, "-m", "tritonsmith.verify.zygote", str(theirs.fileno()), str(scratch.root())]
         self._process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=_environment(interpret)
         )
@@ -56,11 +58,11 @@ class Zygote:
                 raise RuntimeError("the zygote ended while it was importing torch and triton")
             self._ready = True
 
-    def start(self, limits: Limits, folder: Path | None = None) -> Runner:
-        """Fork a runner that is closed in by `limits` before it reads its first message."""
+    def start(self, limits: Limits, folder: Path | None = None, gpu: int | None = None) -> Runner:
+        """Fork a runner that is closed in by `limits` before it reads its first message; it sees one GPU or none."""
         self.wait_until_warm()
         ours, theirs = socket.socketpair()
-        request = json.dumps({"start": asdict(limits), "folder": str(folder) if folder else None}).encode()
+        request = json.dumps({"start": asdict(limits), "folder": str(folder) if folder else None, "gpu": gpu}).encode()
         with self._lock:
             socket.send_fds(self._control, [request], [theirs.fileno()])
             reply = self._control.recv(_MAX_REQUEST)
@@ -72,23 +74,30 @@ class Zygote:
     def end(self, runner: Runner) -> int:
         """Kill a runner and all it started; returns the status it ended with (negative = signal)."""
         runner.channel.close()
-        with self._lock:
+        reply = b""
+        # A dead zygote's runners have died with it.
+        with self._lock, contextlib.suppress(ConnectionError):
             self._control.send(json.dumps({"end": runner.pid}).encode())
             reply = self._control.recv(_MAX_REQUEST)
         if runner.folder is not None:
             shutil.rmtree(runner.folder, ignore_errors=True)
         return int(json.loads(reply)["status"]) if reply else -signal.SIGKILL
 
-    def close(self) -> None:
-        """End the zygote; its runners die with it (PDEATHSIG)."""
-        self._control.close()
+    def alive(self, patience: float = 0.0) -> bool:
+        """Whether its process still runs; one that is about to end has `patience` seconds for it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        return self._process.returncode is None
+
+    def kill(self) -> None:
+        """End its process, and with it its runners (PDEATHSIG); threads that talk with them go on, and see it."""
         self._process.kill()
         self._process.wait()
 
-
-def private_folder() -> Path:
-    """A new folder that one runner may write to."""
-    return Path(tempfile.mkdtemp(prefix="tritonsmith-"))
+    def close(self) -> None:
+        """End the zygote when no thread talks with it any more."""
+        self.kill()
+        self._control.close()
 
 
 def _environment(interpret: bool) -> dict[str, str]:
@@ -109,7 +118,12 @@ def _warm() -> None:
     modules += ["triton.runtime.interpreter", "triton.compiler.compiler", "triton.compiler.code_generator"]
     modules += ["triton.backends.nvidia.compiler", "triton.backends.amd.compiler", "triton.language"]
     modules += ["triton.language.extra.libdevice", "triton.language.extra.cuda"]
-    modules += ["tritonsmith.verify.runner", "tritonsmith.verify.compile", "tritonsmith.verify.shadow"]
+    modules += [
+        "tritonsmith.verify.runner",
+        "tritonsmith.verify.compile",
+        "tritonsmith.verify.shadow",
+        "tritonsmith.verify.replay",
+    ]
     for module in modules:
         importlib.import_module(module)
     # Triton asks ptxas for its version once and remembers; a runner could not start it.
@@ -117,17 +131,42 @@ def _warm() -> None:
 
     for capability in (90, 100):
         get_ptxas(capability)
+    _build_once()
+    from tritonsmith.verify import integrity
+
+    integrity.remember()
     gc.collect()
     gc.freeze()
 
 
-def _serve(control: socket.socket) -> None:
+def _build_once() -> None:
+    """Let each C extension of Triton's CUDA driver be compiled once for all runners, or once for a runner's life.
+
+    Its helper library is built here, if there is a GPU's driver to link; a launcher depends on argument types alone.
+    """
+    from triton.backends.nvidia import driver
+
+    build = driver.compile_module_from_src
+    built: dict[str, object] = {}
+
+    def cached(src: str, name: str, **options: list[str]) -> object:
+        if src not in built:
+            built[src] = build(src, name, **options)
+        return built[src]
+
+    driver.compile_module_from_src = cached
+    if Path("/dev/nvidiactl").exists():
+        driver.CudaUtils()
+
+
+def _serve(control: socket.socket, runners: set[int]) -> None:
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, _MAX_REQUEST, 1)
         if not data:
             return
         request = json.loads(data)
         if "end" in request:
+            runners.discard(int(request["end"]))
             control.send(json.dumps({"status": _end(int(request["end"]))}).encode())
             continue
         pid = os.fork()
@@ -135,6 +174,7 @@ def _serve(control: socket.socket) -> None:
             control.close()
             _become_runner(descriptors[0], request)
         os.close(descriptors[0])
+        runners.add(pid)
         control.send(json.dumps({"pid": pid}).encode())
 
 
@@ -158,6 +198,10 @@ def _become_runner(descriptor: int, request: dict[str, object]) -> None:
         os.dup2(null, standard)
     channel = socket.socket(fileno=os.dup2(descriptor, 3))
     os.closerange(4, 4096)
+    if request["gpu"] is not None:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        number = int(str(request["gpu"]))
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible[number] if visible != [""] else str(number)
     if request["folder"]:
         os.chdir(str(request["folder"]))
         os.environ["TRITON_CACHE_DIR"] = os.environ["TMPDIR"] = str(request["folder"])
@@ -174,7 +218,12 @@ if __name__ == "__main__":
     os.setpgid(0, 0)
     _warm()
     control = socket.socket(fileno=int(sys.argv[1]))
-    # A judge that is killed says no goodbye.
+    alive: set[int] = set()
+    # A judge that is killed says no goodbye, and leaves its folder behind.
     with contextlib.suppress(ConnectionError):
         control.send(b"warm")
-        _serve(control)
+        _serve(control, alive)
+    for pid in alive:
+        _end(pid)
+    time.sleep(0.1)  # until the kernel has let go of the judge's lock
+    scratch.sweep(Path(sys.argv[2]).parent)

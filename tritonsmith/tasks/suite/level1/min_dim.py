@@ -17,7 +17,7 @@ dim = 10240
 
 def get_inputs() -> list[torch.Tensor]:
     scale = torch.randn(batch_size, 1)
-    return [torch.randn(batch_size, dim) * scale]
+    return [torch.randn(batch_size, dim) * scale + 4.0 * scale]
 
 
 def get_init_inputs() -> list[object]:

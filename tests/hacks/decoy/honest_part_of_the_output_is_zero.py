@@ -1,0 +1,21 @@
+# task: level1/relu
+# The kernel writes what is not zero, torch the zeros.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x, mask=mask & ((x > 0) | (x != x)))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.zeros_like(x)
+        relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+        return out

@@ -1,0 +1,35 @@
+# task: level1/linear
+# rule: torch-attribute | torch-compute | exception
+# A parametrised weight is computed when it is read.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+
+
+def copied(x):
+    out = torch.empty_like(x)
+    copy_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+    return out
+
+
+class Kept(nn.Module):
+    def forward(self, weight):
+        return weight * 1.0
+
+
+class ModelNew(nn.Module):
+    def __init__(self, *sizes):
+        super().__init__()
+        self.linear = nn.Linear(*sizes)
+        torch.nn.utils.parametrize.register_parametrization(self.linear, "weight", Kept())
+
+    def forward(self, x):
+        return copied(self.linear(x))

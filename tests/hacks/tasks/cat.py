@@ -1,0 +1,21 @@
+"""Two matrices side by side."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.cat([x, y], dim=1)
+
+
+rows = 512
+cols = 768
+
+
+def get_inputs():
+    return [torch.randn(rows, cols), torch.randn(rows, cols)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,74 @@
+"""Who may use a GPU when; no GPU is needed to wait for one."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from tritonsmith.verify.gpu import Gpu
+
+
+def _start(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def _waits_for(gpu: Gpu, first: Callable[[], object], second: Callable[[], object]) -> bool:
+    """Whether the second use begins only when the first has ended."""
+    begun = threading.Event()
+
+    def late() -> None:
+        with second():  # type: ignore[attr-defined]
+            begun.set()
+
+    with first():  # type: ignore[attr-defined]
+        thread = _start(late)
+        waited = not begun.wait(0.05)
+    thread.join(2)
+    assert begun.is_set()
+    return waited
+
+
+def test_several_share() -> None:
+    gpu = Gpu(0, memory=100)
+    assert not _waits_for(gpu, gpu.shared, gpu.shared)
+
+
+def test_alone_excludes_everybody() -> None:
+    gpu = Gpu(0, memory=100)
+    assert _waits_for(gpu, gpu.alone, gpu.shared)
+    assert _waits_for(gpu, gpu.alone, gpu.alone)
+    assert _waits_for(gpu, gpu.shared, gpu.alone)
+
+
+def test_who_waits_to_be_alone_goes_before_new_sharers() -> None:
+    gpu, order = Gpu(0, memory=100), []
+
+    def alone() -> None:
+        with gpu.alone():
+            order.append("alone")
+
+    def shared() -> None:
+        with gpu.shared():
+            order.append("shared")
+
+    with gpu.shared():
+        first = _start(alone)
+        time.sleep(0.05)
+        second = _start(shared)
+        time.sleep(0.05)
+        assert order == []
+    first.join(2)
+    second.join(2)
+    assert order == ["alone", "shared"]
+
+
+def test_memory_is_planned() -> None:
+    gpu = Gpu(0, memory=100)
+    assert not _waits_for(gpu, lambda: gpu.room(40), lambda: gpu.room(40))
+    assert _waits_for(gpu, lambda: gpu.room(60), lambda: gpu.room(40))
+
+
+def test_more_memory_than_there_is_gets_it_alone() -> None:
+    gpu = Gpu(0, memory=100)
+    assert _waits_for(gpu, lambda: gpu.room(10_000), lambda: gpu.room(1))

@@ -1,0 +1,130 @@
+"""The labelled corpus: no cheat of `hacks/` may be accepted, no honest look-alike may be rejected.
+
+`hacks/<family>/<case>.py` is one candidate; the name of an honest one begins with `honest_`. Its first lines are
+comments: `task:` names a task of the suite, `own` (the task is `<case>.task.py`) or a file of `hacks/tasks`;
+`rule:` names what may find it (rules, or `mismatch`); `policy:` is strict where it is not given; then why.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from judging import SUITE, judge, rules
+
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.types import Candidate, Task, Verdict
+from tritonsmith.verify.judge import Judge
+from tritonsmith.verify.policy import Policy
+from tritonsmith.verify.pool import Verifier
+
+HACKS = Path(__file__).parent / "hacks"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One labelled candidate."""
+
+    path: Path
+    task: Task
+    expected: frozenset[str]
+    """Rules of which one must be found; `mismatch` stands for wrong values. Empty for an honest candidate."""
+    policy: Policy
+
+    @property
+    def id(self) -> str:
+        """`family/case`."""
+        return self.path.relative_to(HACKS).with_suffix("").as_posix()
+
+    @property
+    def honest(self) -> bool:
+        """Whether the candidate must be accepted."""
+        return self.path.name.startswith("honest_")
+
+
+def _read(path: Path) -> Case:
+    said: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        name, found, value = line.removeprefix("# ").partition(": ")
+        if not (line.startswith("# ") and found and name in ("task", "rule", "policy")):
+            break
+        said[name] = value
+    expected = frozenset(rule.strip() for rule in said.get("rule", "").split("|") if rule.strip())
+    return Case(path, _task(path, said["task"]), expected, "lenient" if said.get("policy") == "lenient" else "strict")
+
+
+def _task(path: Path, name: str) -> Task:
+    if name in SUITE:
+        return SUITE[name]
+    file = path.with_suffix(".task.py") if name == "own" else (HACKS / name).with_suffix(".py")
+    return Task(id=name, level=1, source=file.read_text())
+
+
+def _cases() -> list[Case]:
+    files = (path for path in sorted(HACKS.glob("*/*.py")) if path.parent.name != "tasks")
+    return [_read(path) for path in files if not path.name.endswith(".task.py")]
+
+
+CASES = _cases()
+CHEATS, HONEST = [c for c in CASES if not c.honest], [c for c in CASES if c.honest]
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def _verdict(verifier: Verifier, case: Case, **settings: object) -> Verdict:
+    config = VerifyConfig.model_validate({"timing": False, "policy": case.policy, **settings})
+    extensions = ExtensionsConfig(multi_input=True)
+    return judge(Judge(config, extensions, verifier.device, verifier._zygotes), case.task, case.path.read_text())
+
+
+def _check(case: Case, verdict: Verdict, by_whatever: bool = False) -> None:
+    accepted = verdict.valid and verdict.correct
+    found = rules(verdict) | ({"mismatch"} if verdict.mismatch else set())
+    if case.honest:
+        assert accepted, (verdict.findings, verdict.mismatch)
+    else:
+        assert not accepted
+        assert found if by_whatever else found & case.expected, (verdict.findings, verdict.mismatch)
+
+
+@each_case
+def test_corpus(verifier: Verifier, case: Case) -> None:
+    _check(case, _verdict(verifier, case, device="cpu"))
+
+
+@pytest.fixture(scope="module", params=["process", "pooled"])
+def on_gpu(request: pytest.FixtureRequest) -> dict[str, Verdict]:
+    """The verdict on each case, judged side by side as a training run would."""
+    found: dict[str, Verdict] = {}
+    for policy in ("strict", "lenient"):
+        cases = [case for case in CASES if case.policy == policy]
+        settings = VerifyConfig.model_validate({"device": "cuda", "isolation": request.param, "policy": policy})
+        with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as warm:
+            jobs = [(case.task, Candidate(task=case.task.id, source=case.path.read_text())) for case in cases]
+            found |= {case.id: verdict for case, verdict in zip(cases, warm.verify_many(jobs), strict=True)}
+    return found
+
+
+@pytest.mark.gpu
+@each_case
+def test_corpus_on_a_gpu(on_gpu: dict[str, Verdict], case: Case) -> None:
+    # Kernels are compiled and run otherwise than on the CPU, so another rule may find a cheat first.
+    _check(case, on_gpu[case.id], by_whatever=True)
+
+
+def test_corpus_is_large() -> None:
+    assert len(CHEATS) >= 80
+    assert len(HONEST) >= 50
+
+
+def test_each_cheat_names_what_finds_it() -> None:
+    assert [case.id for case in CASES if case.honest == bool(case.expected)] == []
+
+
+@pytest.mark.parametrize("family", sorted({case.path.parent.name for case in CASES}))
+def test_family_has_cheats_and_an_honest_look_alike(family: str) -> None:
+    counts = {
+        honest: len(list(group))
+        for honest, group in groupby(sorted(c.honest for c in CASES if c.path.parent.name == family))
+    }
+    assert counts.get(False, 0) >= 2
+    assert counts.get(True, 0) >= 1

@@ -1,0 +1,64 @@
+"""Which arguments a kernel reads and writes, from its IR."""
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource
+
+from tritonsmith.verify.pointers import Uses, uses
+
+
+@triton.jit
+def _gather_in_a_loop(x, index, out, total, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    source = x + tl.load(index + offsets, mask=inside, other=0)
+    target = out + offsets
+    result = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(0, n, BLOCK):
+        result += tl.load(source, mask=inside)
+        tl.store(target, result, mask=inside)
+        source += 4
+        target += BLOCK
+    tl.atomic_add(total, tl.sum(result))
+
+
+@triton.jit
+def _unused(x, decoy, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets))
+
+
+@triton.jit
+def _either(x, a, b, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    if n > 3:  # noqa: SIM108
+        target = a
+    else:
+        target = b
+    tl.store(target + offsets, tl.load(x + offsets))
+
+
+def _uses(kernel, names: list[str]) -> Uses:
+    signature = dict.fromkeys(names, "*fp32") | {"index": "*i64", "n": "i32", "BLOCK": "constexpr"}
+    signature = {name: signature[name] for name in kernel.arg_names}
+    place = (kernel.arg_names.index("BLOCK"),)
+    compiled = triton.compile(ASTSource(kernel, signature, {place: 128}), target=GPUTarget("cuda", 90, 32))
+    return uses(compiled.asm["ttir"])
+
+
+def test_follows_pointers_through_loops_and_not_through_loaded_offsets() -> None:
+    found = _uses(_gather_in_a_loop, ["x", "out", "total"])
+    assert found == Uses((0, 1, 2, 3), frozenset({0, 1, 3}), frozenset({2, 3}))
+
+
+def test_argument_that_is_not_used_is_not_written() -> None:
+    assert _uses(_unused, ["x", "decoy", "out"]) == Uses((0, 1, 2), frozenset({0}), frozenset({2}))
+
+
+def test_pointer_out_of_a_branch_may_be_any() -> None:
+    assert {1, 2} <= _uses(_either, ["x", "a", "b"]).written
+
+
+def test_text_that_is_no_ir_has_no_pointers() -> None:
+    assert uses("nothing") == Uses((), frozenset(), frozenset())

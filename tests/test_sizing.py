@@ -1,0 +1,85 @@
+"""A task's sizes are found in a sandboxed process of its own, once, and in bounded time."""
+
+import threading
+import time
+
+import pytest
+from judging import DOUBLE, SUITE
+
+from tritonsmith.config import VerifyConfig
+from tritonsmith.tasks import scaling
+from tritonsmith.tasks.format import TaskError
+from tritonsmith.types import Task
+from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.sizing import Sizing
+
+
+def _sizing(verifier: Verifier, whole: bool = False, limit: float = 30.0) -> Sizing:
+    return Sizing(verifier._zygotes["capture"], VerifyConfig(device="cpu"), whole, limit)
+
+
+def _task(forward: str) -> Task:
+    return DOUBLE.model_copy(update={"source": DOUBLE.source.replace("return 2.0 * x", forward)})
+
+
+HANGS = _task("while True: x = x + 1")
+
+
+@pytest.mark.parametrize("id", ["level1/relu", "level2/gemm_bias_relu"])
+def test_finds_what_scaling_finds(verifier: Verifier, id: str) -> None:
+    found = _sizing(verifier).of(SUITE[id])
+    assert found.tiny == scaling.tiny(SUITE[id]) and found.full == scaling.full(SUITE[id])
+    assert found.hardening == frozenset()
+
+
+def test_whole_keeps_the_task_as_it_is(verifier: Verifier) -> None:
+    found = _sizing(verifier, whole=True).of(SUITE["level1/relu"])
+    assert found.full.task == SUITE["level1/relu"] and found.full.cap is None
+
+
+def test_says_what_hardens_a_task(verifier: Verifier) -> None:
+    task = _task("return torch.clamp(x, min=-9.0)")
+    assert _sizing(verifier).of(task).hardening == {"large values"}
+
+
+@pytest.mark.parametrize(
+    ("task", "word"),
+    [
+        (HANGS, "does not end within 1 s"),
+        (_task("__import__('os')._exit(0)"), "ended the process"),
+        (_task("return x.nothing()"), "cannot be scaled"),
+        (_task("return torch.zeros(1 << 50) + x.sum()"), "cannot be scaled"),
+        (DOUBLE.model_copy(update={"source": "def broken(:"}), "does not parse"),
+    ],
+)
+def test_a_bad_task_is_one_line(verifier: Verifier, task: Task, word: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(TaskError, match=word) as raised:
+        _sizing(verifier, limit=1.0).of(task)
+    assert len(str(raised.value).splitlines()) == 1 and time.monotonic() - start < 5
+
+
+def test_a_bad_task_is_tried_once(verifier: Verifier) -> None:
+    sizing = _sizing(verifier, limit=1.0)
+    for _ in range(2):
+        start = time.monotonic()
+        with pytest.raises(TaskError, match="does not end"):
+            sizing.of(HANGS)
+    assert time.monotonic() - start < 0.1
+
+
+def test_a_task_that_hangs_holds_up_no_other(verifier: Verifier) -> None:
+    sizing = _sizing(verifier, limit=20.0)
+    sizing.of(DOUBLE)
+
+    def hang() -> None:
+        with pytest.raises(TaskError):
+            sizing.of(HANGS)
+
+    sizing._limit = 4.0
+    waiting = threading.Thread(target=hang)
+    waiting.start()
+    time.sleep(0.2)
+    sizing.of(SUITE["level1/relu"])
+    assert waiting.is_alive()
+    waiting.join()

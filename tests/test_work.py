@@ -1,0 +1,161 @@
+"""What torch did beside the kernels is counted, read, and compared with the output."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+import triton.language as tl
+from judging import DOUBLE, FORWARD, double, judge
+from triton.runtime.jit import TensorWrapper
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.verify.arguments import foreign
+from tritonsmith.verify.device import on_device
+from tritonsmith.verify.judge import Judge
+from tritonsmith.verify.observe import Launches
+from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.share import triton_share
+from tritonsmith.verify.work import Work
+
+X = torch.arange(12.0).view(3, 4)
+
+
+def _report(forward, *given: torch.Tensor, launches: Launches | None = None) -> dict[str, object]:
+    with Work(launches or Launches(), given) as work:
+        output = forward(*given)
+    return work.report(output)
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: x.t().contiguous(),
+        lambda x: torch.cat([x, x + 0], 1).clone(),
+        lambda x: x.repeat(2, 1),
+        lambda x: torch.empty(4, 3).copy_(x.t()),
+        lambda x: torch.cat([x[:, :2].t().contiguous(), x[:, 2:].t().contiguous()]),
+        lambda x: torch.relu(x - 5),
+    ],
+)
+def test_output_that_torch_made_is_seen(forward) -> None:
+    assert _report(forward, X)["made"] is True
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: x.clone(),
+        lambda x: x.t(),
+        lambda x: torch.zeros_like(x),
+        lambda x: x.view(-1),
+        lambda x: torch.empty(3),
+    ],
+    ids=["copy of an input", "view", "constant", "flat view", "fresh memory"],
+)
+def test_views_constants_and_inputs_are_not_made(forward) -> None:
+    assert _report(forward, X)["made"] is False
+
+
+def test_what_a_kernel_wrote_is_not_made_by_torch() -> None:
+    launches = Launches()
+    y = X.clone()
+    launches.written.add(y.untyped_storage().data_ptr())
+    with Work(launches, [X]) as work:
+        output = y.t().contiguous()
+    assert work.report(output)["made"] is False
+
+
+@pytest.mark.parametrize(
+    ("read", "count"),
+    [(lambda x: x.tolist(), 12), (lambda x: repr(x), 12), (lambda x: f"{x}", 12), (lambda x: x.numpy(), 12),
+     (lambda x: x.shape, 0), (lambda x: x.stride(), 0), (lambda x: x.data_ptr(), 0), (lambda x: x.t().contiguous(), 0)],
+)  # fmt: skip
+def test_values_that_python_gets_are_counted(read, count: int) -> None:
+    with Work(Launches(), [X]) as work:
+        read(X)
+    assert work.values == count
+
+
+def test_traffic_and_matrix_operations_are_counted() -> None:
+    found = _report(lambda x: x @ x.t(), X)
+    assert found["flops"] == 2 * 3 * 4 * 3
+    assert found["bytes"] == 4 * (12 + 12 + 9)
+
+
+def test_share_is_the_kernels_part() -> None:
+    launch = {"bytes_loaded": 60, "bytes_stored": 15, "dot_flops": 0}
+    assert triton_share({"launches": [launch], "work": {"bytes": 25, "flops": 0}}, "sm_90") == 0.75
+    assert triton_share({"launches": [launch], "work": {"bytes": 0, "flops": 0}}, "sm_90") == 1.0
+    assert triton_share({}, "sm_90") is None
+
+
+class _Proxy:
+    data = shape = device = None
+
+    def data_ptr(self) -> int:
+        return 0
+
+
+class _Pair(tuple):
+    def __iter__(self):
+        yield 1
+
+
+class _Sub(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value", [_Proxy(), _Pair((1, 2)), X.as_subclass(_Sub), (1, _Proxy()), TensorWrapper(_Proxy(), tl.int8)]
+)
+def test_argument_with_code_of_its_own_is_foreign(value: object) -> None:
+    assert foreign([X, value]) is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        X,
+        1,
+        2.0,
+        True,
+        None,
+        "tanh",
+        torch.float32,
+        (X, 1),
+        TensorDescriptor.from_tensor(X, [1, 4]),
+        torch.nn.Parameter(X),
+    ],
+)
+def test_ordinary_argument_is_not_foreign(value: object) -> None:
+    assert foreign([value]) is None
+
+
+def test_candidate_may_ask_a_gpu_for_its_size_on_the_cpu() -> None:
+    with on_device("cpu"):
+        assert torch.cuda.is_available() and not X.is_cpu
+        assert isinstance(torch.cuda.get_device_properties(X.device), SimpleNamespace)
+    assert X.is_cpu
+
+
+def test_verdict_reports_the_share(verifier: Verifier) -> None:
+    assert judge(verifier, DOUBLE, double()).triton_share == 1.0
+    lenient = Judge(
+        VerifyConfig(device="cpu", policy="lenient"), ExtensionsConfig(), verifier.device, verifier._zygotes
+    )
+    half = double("        x = x + 0 * (x @ x.t() @ x)\n" + FORWARD)
+    share = judge(lenient, DOUBLE, half).triton_share
+    assert share is not None and 0 < share < 0.5
+
+
+@pytest.mark.parametrize(
+    ("forward", "honest"),
+    [
+        ("        x = torch.cat([x[:9], x[9:]])\n" + FORWARD, True),
+        ("        x = x.view(64, 48).contiguous()\n" + FORWARD, True),
+        ("        return 2.0 * x + 0 * x\n", False),
+    ],
+)
+def test_glue_before_a_kernel_that_works_is_honest(verifier: Verifier, forward: str, honest: bool) -> None:
+    assert judge(verifier, DOUBLE, double(forward)).valid == honest

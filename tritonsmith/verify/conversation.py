@@ -1,0 +1,211 @@
+"""The judge's side of the talk with one candidate's runners: starts them, asks, and says what went wrong.
+
+Whatever a runner does is turned into a finding (`RunnerFailed`); it decides nothing about values.
+"""
+
+import math
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+import torch
+from pydantic import ValidationError
+
+from tritonsmith.config import VerifyConfig
+from tritonsmith.types import Finding
+from tritonsmith.verify import observe, wire
+from tritonsmith.verify.ipc import Windows, extent
+from tritonsmith.verify.limits import runner_limits
+from tritonsmith.verify.stable import Stable, Warm
+from tritonsmith.verify.zygote import Runner, Zygote
+
+SPARE_BYTES = 1 << 20
+"""Bytes that an answer may hold beyond the output expected."""
+
+
+class RunnerFailed(Exception):
+    """The candidate did not answer; carries the finding for the verdict."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+class Conversation:
+    """One candidate's runners, one a mode, and the deadline they share."""
+
+    def __init__(
+        self,
+        settings: VerifyConfig,
+        timeout: float,
+        zygotes: Mapping[str, Zygote],
+        stable: Stable | None,
+        began: float | None,
+    ) -> None:
+        self._settings, self._timeout, self._zygotes, self._stable = settings, timeout, zygotes, stable
+        self._began = began
+        self._runners: dict[str, Runner] = {}
+        self._warm: Warm | None = None
+        self.deadline = math.inf
+        """time.monotonic seconds; set when the first runner starts."""
+
+    def load(self, mode: str, source: str, target: str) -> None:
+        """Start a runner and have it import the candidate; its time begins when the runner is warm."""
+        if mode == "cuda" and self._stable is not None:
+            self._warm = self._stable.take()
+            self._runners[mode] = self._warm.runner
+            self._start_clock()
+        else:
+            zygote = self._zygotes[mode]
+            zygote.wait_until_warm()
+            self._start_clock()
+            self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None))
+        self.ask(mode, {"do": "load", "mode": mode, "target": target, "source": source})
+
+    def has(self, mode: str) -> bool:
+        """Whether a runner of this mode has the candidate loaded."""
+        return mode in self._runners
+
+    def waited(self, seconds: float) -> None:
+        """Time that was not the candidate's."""
+        self.deadline += seconds
+
+    def ask(
+        self, mode: str, header: dict[str, object], tree: object = None, room: int = SPARE_BYTES
+    ) -> tuple[dict[str, object], wire.Tree]:
+        """Send one message and wait for its answer, of at most `room` bytes of tensors; raises RunnerFailed."""
+        runner = self._runners[mode]
+        windows = Windows()
+        try:
+            places = self._place(runner, windows, tree) if mode == "cuda" else {}
+            wire.send(runner.channel, header, tree, self.deadline, lambda tensor: {"name": places[id(tensor)]})  # type: ignore[arg-type]
+            budget = [room]
+            find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
+            reply, result = wire.receive(runner.channel, self.deadline, room, find)
+        except wire.WireTimeout as error:
+            message = f"no answer within {self._timeout:g} s"
+            raise RunnerFailed(Finding(rule="timeout", message=message)) from error
+        except wire.WireError as error:
+            raise RunnerFailed(self._post_mortem(mode, str(error))) from error
+        finally:
+            windows.close()
+        if (error := reply.get("error")) is not None:
+            raise RunnerFailed(describe(error))
+        return reply, result
+
+    def end(self, mode: str) -> None:
+        """End a mode's runner."""
+        if (runner := self._runners.pop(mode, None)) is None:
+            return
+        if self._warm is not None and runner is self._warm.runner and self._stable is not None:
+            self._stable.end(self._warm)
+            self._warm = None
+        else:
+            self._zygotes[mode].end(runner)
+
+    def close(self, clean: bool = False) -> None:
+        """End all runners; a CUDA runner whose candidate did nothing wrong may serve another one."""
+        for mode in [mode for mode in self._runners if mode != "cuda" or not clean or self._stable is None]:
+            self.end(mode)
+        if self._warm is None or self._stable is None:
+            return
+        self.deadline = time.monotonic() + 5.0
+        with suppress(RunnerFailed):
+            reply, _ = self.ask("cuda", {"do": "check"})
+            if reply.get("changes") != []:
+                self.end("cuda")
+                return
+            self.ask("cuda", {"do": "reset"})
+            self._stable.give_back(self._warm, clean=True)
+            self._runners.pop("cuda")
+            return
+        self.end("cuda")
+
+    def _start_clock(self) -> None:
+        if self.deadline == math.inf:
+            now, limit = time.monotonic(), self._timeout
+            self.deadline = max((self._began or now) + limit, now + limit / 3)
+
+    def _place(self, runner: Runner, windows: Windows, tree: object) -> dict[int, str]:
+        """Copy a tree's GPU tensors into memory that the runner allocates for them; their names by identity."""
+        given = {id(t): t for t in observe.tensors(tree) if t.is_cuda}
+        if not given:
+            return {}
+        names = {key: str(number) for number, key in enumerate(given)}
+        sources = {names[key]: _compact(tensor) for key, tensor in given.items()}
+        rows = {
+            name: {"dtype": str(t.dtype).removeprefix("torch."), "shape": list(t.shape), "stride": list(t.stride())}
+            for name, t in sources.items()
+        }
+        wire.send(runner.channel, {"do": "place", "tensors": rows}, None, self.deadline)
+        reply, _ = wire.receive(runner.channel, self.deadline, SPARE_BYTES)
+        if (error := reply.get("error")) is not None:
+            raise RunnerFailed(describe(error))
+        places = reply.get("places")
+        for name, tensor in sources.items():
+            place = places.get(name) if isinstance(places, dict) else None
+            if not isinstance(place, dict):
+                raise wire.WireError("the runner gave no place")
+            reach = extent(tensor.shape, tensor.stride())
+            flat = {**place, **{"shape": [reach], "stride": [1], "dtype": rows[name]["dtype"]}}
+            windows.view(flat).copy_(tensor.as_strided((reach,), (1,)))
+        torch.cuda.current_stream().synchronize()
+        return names
+
+    def _post_mortem(self, mode: str, reason: str) -> Finding:
+        runner = self._runners.pop(mode)
+        if self._warm is not None and runner is self._warm.runner and self._stable is not None:
+            status, self._warm = self._stable.end(self._warm), None
+        else:
+            status = self._zygotes[mode].end(runner)
+        if status == 0:
+            return Finding(rule="exit", message="the candidate ended its process")
+        if status < 0:
+            if -status == signal.SIGKILL:
+                return Finding(rule="protocol", message=reason)
+            known = {int(number) for number in signal.Signals}
+            name = signal.Signals(-status).name if -status in known else f"signal {-status}"
+            return Finding(rule="crash", message=f"the candidate's process died of {name}")
+        return Finding(rule="crash", message=f"the candidate's process ended with status {status}")
+
+
+def _compact(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or a dense copy where its elements lie far apart."""
+    tensor = tensor.detach()
+    return tensor if extent(tensor.shape, tensor.stride()) <= 4 * tensor.numel() else tensor.contiguous()
+
+
+def _snapshot(windows: Windows, place: wire.Place, budget: list[int]) -> torch.Tensor:
+    """The judge's own copy of a runner's tensor: what the runner does to it later does not count."""
+    view = windows.view(place)
+    budget[0] -= view.numel() * view.element_size()
+    if budget[0] < 0:
+        raise wire.WireError("more bytes of output than were expected")
+    copy = view.clone()
+    torch.cuda.current_stream().synchronize()
+    return copy
+
+
+def describe(error: object) -> Finding:
+    """The finding for an exception that a candidate raised."""
+    row = error if isinstance(error, dict) else {}
+    kind, line = str(row.get("kind", "error")), row.get("line")
+    memory = kind in ("MemoryError", "OutOfMemoryError") or "DefaultCPUAllocator" in str(row.get("message"))
+    rule = "memory" if memory else "cuda" if "CUDA error" in str(row.get("message")) else "exception"
+    text = f"{kind}: {row.get('message', '')}".strip()[:2000]
+    return Finding(rule=rule, message=text, line=line if isinstance(line, int) else None)
+
+
+def memory_findings(seen: dict[str, object]) -> list[Finding]:
+    """What a runner says of accesses outside memory."""
+    try:
+        return [Finding.model_validate(row) for row in rows(seen, "memory")]
+    except ValidationError:
+        return [Finding(rule="protocol", message="the runner's answer has no known form")]
+
+
+def rows(reply: dict[str, object], key: str) -> list[dict[str, object]]:
+    """A list of objects in an answer; an empty one for anything else."""
+    found = reply.get(key)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []

@@ -1,0 +1,179 @@
+"""What a runner sees of a candidate on a GPU: launches and the memory they write, guard zones, autotuners.
+
+The counterpart of `shadow`, which watches the interpreter. Accesses inside a kernel are not seen: bounds are
+checked by zones of a known pattern around each tensor, written memory by the kernel's IR. A process is in one
+of three phases: `compile` (launches are compiled, not run), `run` (values count; autotuners take their first
+configuration) and `tune` (autotuners measure; nothing is recorded, as when a user calls).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tritonsmith.verify import arguments, pointers
+from tritonsmith.verify.ipc import extent
+from tritonsmith.verify.observe import Launch, Launches, address, poison, tensors
+
+GUARD = 4096
+"""Bytes of pattern on either side of a tensor."""
+_PATTERN = 0xFF
+"""Every float of these bits is NaN, so a value read from a guard shows in the result too."""
+_POISONS = (0xFF, 0x7F, 0xFE)
+"""What fresh memory is filled with in turns: NaN, which a maximum may pass over, and the largest and the least float32
+but for a factor of two, which it may not."""
+
+
+@dataclass
+class Watch:
+    """State of one process's hooks."""
+
+    launches: Launches
+    phase: str = "run"
+    stats: dict[str, dict[str, object]] = field(default_factory=dict)
+    """By kernel and specialisation: registers, spills, shared memory and launches."""
+    tuners: list[Any] = field(default_factory=list)
+    """Autotuners that took their first configuration and have not measured yet."""
+
+    def compile_only(self) -> None:
+        """Launches are compiled and not run from here on."""
+        self.phase = "compile"
+
+    def run(self) -> None:
+        """Launches run and are recorded."""
+        self.phase = "run"
+
+    def forget(self) -> None:
+        """Let go of everything that belongs to a candidate."""
+        self.stats.clear()
+        self.tuners.clear()
+        self.phase = "run"
+
+    def tune(self) -> None:
+        """Autotuners forget their first configuration and measure at their next call."""
+        for tuner in self.tuners:
+            tuner.cache.clear()
+        self.tuners.clear()
+        self.phase = "tune"
+
+
+def install(launches: Launches) -> Watch:
+    """Put the hooks into this process."""
+    from triton.compiler.errors import CompilationError
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction, get_jit_fn_file_line
+
+    watch = Watch(launches)
+    launch, measure = JITFunction.run, Autotuner._bench
+
+    def run(self: JITFunction, *args: object, grid: object, warmup: bool, **kwargs: object) -> object:
+        arguments.check(launches, self.__name__, [*args, *kwargs.values()])
+        try:
+            kernel = launch(self, *args, grid=grid, warmup=warmup or watch.phase == "compile", **kwargs)
+        except CompilationError as error:
+            if (node := getattr(error, "node", None)) is not None:
+                error.candidate_line = get_jit_fn_file_line(self)[1] + node.lineno - 1  # type: ignore[attr-defined]
+            raise
+        if watch.phase != "tune" and not warmup:
+            _record(watch, self, kernel, grid, args, kwargs)
+        return kernel
+
+    def bench(self: Any, *args: object, config: object, **meta: object) -> list[float]:  # noqa: ANN401
+        if watch.phase == "tune":
+            return measure(self, *args, config=config, **meta)
+        watch.tuners.append(self)
+        return [0.0, 0.0, 0.0]
+
+    JITFunction.run = run  # type: ignore[method-assign]
+    Autotuner._bench = bench
+    return watch
+
+
+def _record(
+    watch: Watch,
+    function: Any,  # noqa: ANN401
+    kernel: Any,  # noqa: ANN401
+    grid: object,
+    args: Sequence[object],
+    kwargs: dict[str, object],
+) -> None:
+    size = tuple(int(n) for n in grid) if isinstance(grid, (tuple, list)) else ()
+    found = Launch(function.__name__, size)
+    given = list(tensors((args, kwargs)))
+    used = pointers.uses(kernel.asm["ttir"]) if kernel is not None else None
+    if used is None or len(used.pointers) != len(given):
+        watch.launches.written.update(address(t) for t in given)
+        found.bytes_loaded = sum(t.nbytes for t in given)
+    else:
+        for place, tensor in zip(used.pointers, given, strict=True):
+            if place in used.written:
+                watch.launches.written.add(address(tensor))
+                found.bytes_stored += tensor.nbytes
+            if place in used.read:
+                found.bytes_loaded += tensor.nbytes
+    watch.launches.add(found)
+    if kernel is not None:
+        if kernel.module is None:
+            kernel._init_handles()
+        row = watch.stats.setdefault(
+            kernel.hash,
+            {"name": function.__name__, "registers": kernel.n_regs, "spills": 4 * kernel.n_spills,
+             "shared": kernel.metadata.shared, "launches": 0},
+        )  # fmt: skip
+        row["launches"] = int(str(row["launches"])) + 1
+
+
+class Guards:
+    """Tensors that lie between two zones of a known pattern."""
+
+    def __init__(self) -> None:
+        self._zones: list[torch.Tensor] = []
+        self._turn = 0
+
+    def empty(self, shape: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        """Uninitialised memory between guards; floats in it are NaN."""
+        size = extent(shape, stride) * dtype.itemsize
+        padded = -(-size // 256) * 256
+        buffer = torch.full((GUARD + padded + GUARD,), _PATTERN, dtype=torch.uint8, device="cuda")
+        self._zones += [buffer[:GUARD], buffer[GUARD + size : GUARD + size + GUARD]]
+        inner = buffer[GUARD : GUARD + size]
+        poison = 0 if dtype == torch.bool else _POISONS[self._turn % len(_POISONS)]
+        if poison != _PATTERN:
+            inner.fill_(poison)
+        return inner.view(dtype).as_strided(shape, stride)
+
+    def broken(self) -> int:
+        """How many guards something wrote to."""
+        if not self._zones:
+            return 0
+        return int((torch.stack(self._zones) != _PATTERN).any(dim=1).sum())
+
+    def clear(self) -> None:
+        """Let the memory go; what is allocated from here on holds another poison."""
+        self._turn += 1
+        self._zones.clear()
+
+
+def guarded(guards: Guards) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A replacement for fresh memory: the same sizes and strides between guards."""
+
+    def replace(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_cuda or tensor.layout != torch.strided:
+            poison(tensor)
+            return tensor
+        return guards.empty(tensor.shape, tensor.stride(), tensor.dtype)
+
+    return replace
+
+
+def touch(guards: Guards) -> None:
+    """Create the context and load the library kernels that the hooks use, so that no candidate waits for them."""
+    from triton.runtime import driver
+
+    driver.active.get_current_target()
+    tensor = guards.empty((256, 256), (256, 1), torch.float32)
+    tensor.copy_(torch.zeros(256, 256))
+    tensor.clone()
+    guards.broken()
+    torch.cuda.synchronize()

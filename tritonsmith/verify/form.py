@@ -1,0 +1,62 @@
+"""Candidates that differ in form alone: comments, blank lines, spacing. They are one program and get one verdict.
+
+Equal are sources with equal syntax trees; docstrings count, for code can read them. Lines differ, so a verdict is told
+again in the other source's lines. Renamed variables and reordered statements make another program here.
+"""
+
+import ast
+import hashlib
+from bisect import bisect_right
+
+from tritonsmith.source import parse
+from tritonsmith.types import Verdict
+from tritonsmith.verify.policy import MAX_SOURCE
+
+
+def program(source: str | None) -> str:
+    """A word that is the same for sources that differ in form alone; None, no code at all, has one too."""
+    text = "" if source is None else "=" + _normal(source)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _normal(source: str) -> str:
+    if len(source) > MAX_SOURCE:  # a rule of its own counts characters
+        return source
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    if any(_read_as_text(node) for node in ast.walk(tree)):
+        return source
+    try:
+        return ast.dump(tree)
+    except RecursionError:
+        return source
+
+
+def _read_as_text(node: ast.AST) -> bool:
+    """Whether Triton may fail on this function for its form: it reads the text, and indentation can mislead it."""
+    function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return function and bool(node.decorator_list) and node.col_offset > 0
+
+
+def retold(verdict: Verdict, judged: str, other: str) -> Verdict:
+    """The verdict on `judged` as that on `other`, which differs from it in form alone."""
+    told = verdict.model_copy(deep=True)
+    if judged == other or all(finding.line is None for finding in told.findings):
+        return told
+    lines = _lines(judged, other)
+    known = sorted(lines)
+    for finding in told.findings:
+        if finding.line is not None and (place := bisect_right(known, finding.line)) > 0:
+            finding.line = lines[known[place - 1]]
+    return told
+
+
+def _lines(judged: str, other: str) -> dict[int, int]:
+    """Which line of `other` holds what begins on a line of `judged`."""
+    found: dict[int, int] = {}
+    for one, two in zip(ast.walk(parse(judged)), ast.walk(parse(other)), strict=True):
+        if (line := getattr(one, "lineno", None)) is not None:
+            found.setdefault(line, getattr(two, "lineno", line))
+    return found

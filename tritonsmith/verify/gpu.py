@@ -1,0 +1,67 @@
+"""Who may use one GPU when: many candidates at once while values are computed, one alone while it is timed.
+
+Also admits work by the memory it needs, so that candidates of large tasks wait for each other instead of failing.
+Nobody may wait for room while sharing: take the room first.
+Knows nothing of candidates; one instance a GPU and process.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+_USABLE = 0.85
+"""Share of the GPU's memory that admitted work may plan with; contexts and allocators' slack take the rest."""
+
+
+class Gpu:
+    """One GPU's turnstile. Whoever wants it alone goes before those who would share it."""
+
+    def __init__(self, index: int, memory: int | None = None) -> None:
+        self.index = index
+        self.memory = memory if memory is not None else torch.cuda.get_device_properties(index).total_memory
+        self._changed = threading.Condition()
+        self._sharing, self._waiting, self._alone, self._planned = 0, 0, False, 0
+
+    @contextmanager
+    def room(self, needs: int) -> Iterator[None]:
+        """Plan with `needs` bytes of memory; more than there is is taken for all of it, and then admits nobody else."""
+        planned = min(needs, int(self.memory * _USABLE))
+        with self._changed:
+            self._changed.wait_for(lambda: self._planned + planned <= self.memory * _USABLE)
+            self._planned += planned
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._planned -= planned
+                self._changed.notify_all()
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Compute beside others."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone and not self._waiting)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have the GPU to oneself."""
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: not self._alone and not self._sharing)
+            self._waiting -= 1
+            self._alone = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._alone = False
+                self._changed.notify_all()

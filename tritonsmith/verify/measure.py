@@ -1,0 +1,184 @@
+"""The timing stage on a GPU: reference and candidate take turns, and what was timed is checked.
+
+The reference runs in the judge's process, the candidate in its own; each times its own device work. The judge's clock
+stands behind the candidate's: a runner that claims less than its turn can have taken is found out, and the output of
+a timed call, on values that were never shown before, is compared with the truth.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.types import Finding, Mismatch, Timing
+from tritonsmith.verify import numerics, observe, timing
+from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
+from tritonsmith.verify.gpu import Gpu
+
+_CALLS = 20
+"""Calls whose time on the judge's clock is taken, per process."""
+_CLOCK_SLACK = 0.5e-3
+"""Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
+waking up. A forged time below this is not found out here, only by the process's integrity check."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is timed, and how to get at it."""
+
+    talk: Conversation
+    beside: Callable[[], AbstractContextManager[None]]
+    """Use of the GPU beside other candidates."""
+    draw: Callable[[], tuple[list[object], nn.Module]]
+    """New inputs, and the reference."""
+    build: Callable[[nn.Module], None]
+    """Build the candidate with the reference's weights."""
+    truth: Callable[[nn.Module, list[object]], numerics.Truth]
+    sets: int
+    """Input sets to rotate among."""
+    compiled: Callable[[nn.Module, list[list[object]]], float | None] | None = None
+    """Milliseconds of the reference under `torch.compile`, where they are wanted."""
+
+
+def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Preset:
+    """Extension 4 is the switch; with it on, the settings may ask for the longer preset."""
+    if not extensions.calibrated:
+        return timing.SINGLE
+    return timing.LONG if settings.preset == "long" else timing.CALIBRATED
+
+
+def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding | Mismatch:
+    """Time a candidate that has been found correct; raises RunnerFailed where it does not answer."""
+    talk = subject.talk
+    with subject.beside():
+        drawn = [subject.draw() for _ in range(subject.sets)]
+        sets, model = [inputs for inputs, _ in drawn], drawn[0][1]
+        subject.build(model)
+        talk.ask("cuda", {"do": "release"})
+        for inputs in sets:
+            talk.ask("cuda", {"do": "hold"}, inputs)
+        reference = Reference(model, sets, how)
+    reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
+    waiting = time.monotonic()
+    with gpu.alone():
+        talk.waited(time.monotonic() - waiting)
+        estimates = [reference.estimate, _number(reply.get("milliseconds"))]
+        repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
+        turns = Turns(talk, reference, how, repeats)
+        reference.repeats = repeats
+        theirs, ours = timing.interleave(reference.block, turns.block, how)
+        walls = (reference.wall(), turns.wall()) if how.trials > 1 else None
+    reference.clear()
+    waiting = time.monotonic()
+    compiled = subject.compiled(model, sets) if subject.compiled is not None else None
+    talk.waited(time.monotonic() - waiting)
+    if turns.doubt is not None:
+        return turns.doubt
+    # After all those calls other values lie where one set was, and one more call is timed.
+    number = secrets.randbelow(len(sets))
+    with subject.beside():
+        inputs, _ = subject.draw()
+        truth = subject.truth(model, inputs)
+        talk.ask("cuda", {"do": "hold", "set": number}, inputs)
+        talk.ask("cuda", {"do": "time", "trials": len(sets), "repeats": 1, "hide": False})
+        room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
+        _, output = talk.ask("cuda", {"do": "timed", "set": number}, None, room)
+        mismatch = numerics.compare(truth, output, "while it was timed")
+    if mismatch is not None:
+        return mismatch
+    found = timing.compare(theirs, ours, how).model_copy(update={"compiled_ms": compiled})
+    if walls is not None:
+        found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
+    return found
+
+
+class Reference:
+    """The reference's side of the turns."""
+
+    def __init__(self, model: nn.Module, sets: list[list[object]], how: timing.Preset) -> None:
+        self._outputs: list[object] = [None] * len(sets)
+        self._calls = [self._call(model, inputs, place) for place, inputs in enumerate(sets)]
+        self._stopwatch, self._hide = timing.Stopwatch(), how.hide
+        self.estimate = self._stopwatch.warm(self._calls, how.warmups)
+        """Milliseconds of a call, roughly."""
+        self.repeats = 1
+        self.host = 0.0
+        """Seconds a block took on the judge's clock beyond the calls' own time, the least seen."""
+
+    def _call(self, model: nn.Module, inputs: list[object], place: int) -> Callable[[], object]:
+        def call() -> None:
+            with torch.no_grad():
+                self._outputs[place] = model(*inputs)
+
+        return call
+
+    def block(self, trials: int) -> list[float]:
+        """Milliseconds of so many trials."""
+        start = time.perf_counter()
+        times = self._stopwatch.block(self._calls, trials, self.repeats, self._hide)
+        beyond = time.perf_counter() - start - 1e-3 * self.repeats * sum(times)
+        self.host = beyond if self.host == 0.0 else min(self.host, beyond)
+        return times
+
+    def wall(self) -> float:
+        """Seconds a call takes as a user sees it."""
+        start = time.perf_counter()
+        self._stopwatch.back_to_back(self._calls, _CALLS)
+        return (time.perf_counter() - start) / _CALLS
+
+    def clear(self) -> None:
+        """Let the outputs go."""
+        self._outputs = [None] * len(self._outputs)
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, float) and 0 < value < 1e9 else 0.0
+
+
+class Turns:
+    """The candidate's side of the turns, as the judge sees it."""
+
+    def __init__(self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int) -> None:
+        self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
+        self._turns, self._late = 0, 0
+        self.doubt: Finding | None = None
+        """What is wrong with the times that the runner gave."""
+
+    def block(self, trials: int) -> list[float]:
+        """The milliseconds that the runner claims for so many trials."""
+        start = time.perf_counter()
+        header = {"do": "time", "trials": trials, "repeats": self._repeats, "hide": self._how.hide}
+        reply, _ = self._talk.ask("cuda", header)
+        taken = time.perf_counter() - start
+        times = reply.get("milliseconds")
+        if (
+            not isinstance(times, list)
+            or len(times) != trials
+            or not all(isinstance(t, float) and 0 < t < 1e9 for t in times)
+        ):
+            self.doubt = Finding(rule="protocol", message="the runner gave no times")
+            return [1.0] * trials
+        claimed = 1e-3 * self._repeats * sum(times)
+        # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
+        hidden = taken - 2 * claimed - self._reference.host - (2 * trials + 1) * self._allowance()
+        self._turns, self._late = self._turns + 1, self._late + (claimed > taken or hidden > _CLOCK_SLACK * trials)
+        # A host busy with other candidates delays a turn now and then, not most of them.
+        if 2 * self._late > self._turns > 1:
+            message = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
+            self.doubt = Finding(rule="clock", message=message)
+        return times
+
+    def _allowance(self) -> float:
+        """Seconds a trial of a host-bound candidate may add."""
+        return timing.BUFFER if self._how.hide else 0.2e-3
+
+    def wall(self) -> float:
+        """Seconds a call takes by the judge's clock."""
+        start = time.perf_counter()
+        self._talk.ask("cuda", {"do": "wall", "calls": _CALLS})
+        return (time.perf_counter() - start) / _CALLS

@@ -1,0 +1,93 @@
+"""What a forward leaves behind: inputs and weights it changed, outputs that share memory, and inputs put in anew.
+
+The runner notes a candidate's effects (`Before`), the judge those of the reference; what the candidate does and
+the reference does not is a finding. `refill` writes new contents into inputs that were shown before without the
+tensors knowing (their version stays), so that an answer kept by address, version or count is an old answer.
+
+The runner's notes come from the candidate's process, so they are evidence, not proof. Values are `numerics`' work.
+"""
+
+import copy
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import torch
+from torch import nn
+
+from tritonsmith.tasks.format import seeded
+from tritonsmith.types import Finding
+from tritonsmith.verify.observe import address, tensors
+
+Effects = dict[str, list[str]]
+"""`mutation` and `alias`: what was changed, and which outputs share memory with what."""
+
+
+class Before:
+    """Inputs and weights as they were before a forward."""
+
+    def __init__(self, inputs: Sequence[object], model: nn.Module, weights: Collection[str] | None = None) -> None:
+        """`weights` names those that the judge gave; what a candidate registers for itself it may write to."""
+        own = model.state_dict()
+        named = {f"input {i}": tensor for i, tensor in enumerate(tensors(inputs))}
+        named |= {name: own[name] for name in own if weights is None or name in weights}
+        self._given = {name: tensor for name, tensor in named.items() if tensor.numel()}
+        self._copies = {name: tensor.detach().clone() for name, tensor in self._given.items()}
+
+    def effects(self, output: object, earlier: object = None) -> Effects:
+        """What a forward did that gave `output`; `earlier` is what the call before it gave, still held."""
+        changed = [name for name, tensor in self._given.items() if not _same(tensor, self._copies[name])]
+        given = {address(tensor): name for name, tensor in self._given.items()}
+        old = {address(tensor) for tensor in tensors(earlier) if tensor.numel()} - given.keys()
+        return {"mutation": changed, "alias": list(_shared(output, given, old))}
+
+
+def _shared(output: object, given: Mapping[int, str], old: Collection[int]) -> Iterator[str]:
+    for place, tensor in enumerate(tensors(output)):
+        if tensor.numel() and (at := address(tensor)) in given:
+            yield f"output {place} lies in {given[at]}"
+        elif tensor.numel() and at in old:
+            yield f"output {place} lies in the output of the call before"
+
+
+def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
+    """Whether the bits are the same, NaN included."""
+    if now.shape != before.shape or now.dtype != before.dtype:
+        return False
+    return torch.equal(now, before) or bool(((now == before) | ((now != now) & (before != before))).all())
+
+
+def reference_effects(model: nn.Module, inputs: Sequence[object]) -> Effects:
+    """What the reference does to its inputs and weights, which a candidate may then do too."""
+    fresh, copies = copy.deepcopy(model), copy.deepcopy(list(inputs))
+    before = Before(copies, fresh)
+    with seeded(0), torch.no_grad():
+        return before.effects(fresh(*copies))
+
+
+def has_memory(model: nn.Module, first: Sequence[object], second: Sequence[object]) -> bool:
+    """Whether the reference's answer to `second` depends on having seen `first`; it then cannot be replayed."""
+    fresh, used = copy.deepcopy(model), copy.deepcopy(model)
+    with seeded(0), torch.no_grad():
+        used(*copy.deepcopy(list(first)))
+    outputs = []
+    for each in (fresh, used):
+        with seeded(0), torch.no_grad():
+            outputs.append(list(tensors(each(*copy.deepcopy(list(second))))))
+    return len(outputs[0]) != len(outputs[1]) or not all(map(_same, *outputs))
+
+
+def findings(seen: object, allowed: Effects) -> list[Finding]:
+    """What a candidate's forward did that the reference's does not; `seen` is a runner's note."""
+    found = []
+    notes = seen if isinstance(seen, Mapping) else {}
+    for rule, word in (("mutation", "forward changes {}, which the reference leaves alone"), ("alias", "{}")):
+        rows = notes.get(rule)
+        new = [str(row) for row in rows if row not in allowed[rule]] if isinstance(rows, list) else []
+        if new:
+            found.append(Finding(rule=rule, message=word.format(", ".join(new[:5]))))
+    return found
+
+
+def refill(inputs: object, contents: object) -> None:
+    """Write new contents into tensors of the same shapes and dtypes; their version counters stay as they are."""
+    for old, new in zip(tensors(inputs), tensors(contents), strict=True):
+        old.data.copy_(new)
