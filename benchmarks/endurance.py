@@ -51,7 +51,7 @@ HARMS = {
     ),
     "stores far outside": ("tl.store(out_ptr +", "tl.store(out_ptr + (1 << 36) +"),
     "loads far outside": ("tl.load(x_ptr +", "tl.load(x_ptr + (1 << 36) +"),
-    "hangs in the kernel": ("    offsets = ", "    while tl.program_id(0) >= 0:\n        pass\n    offsets = "),
+    "hangs in the kernel": ("    offsets = ", "    while tl.program_id(0) >= 0:\n        tl.atomic_add(out_ptr, 1.0)\n    offsets = "),
     "traps": (
         "    offsets = ",
         '    tl.inline_asm_elementwise("trap; mov.u32 $0, $1;", "=r,r", [tl.program_id(0)], tl.int32, False, 1)\n'
@@ -129,6 +129,8 @@ def main(
     """Run, kill, run again, check, print."""
     console, made = Console(), rows(candidates)
     options = ["--device", choose_device(device), "--set", f"verify.timeout={timeout}"]
+    # Some planted bugs bite at other sizes only.
+    options += ["--set", "extensions.multi_input=true"]
     options += ["--set", f"verify.isolation={isolation}", *(["--workers", str(workers)] if workers else [])]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

@@ -159,7 +159,10 @@ def main(
     settings = VerifyConfig(device=where, isolation=isolation, workers=workers or os.cpu_count())  # type: ignore[arg-type]
     at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)
     chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
-    staged, unstaged = pooled(jobs, settings, staged=True), pooled(jobs, settings, staged=False)
+    staged = pooled(jobs, settings, staged=True)
+    console.print(f"staged: {len(jobs) / staged.seconds:.2f} candidates/s")
+    unstaged = pooled(jobs, settings, staged=False)
+    console.print(f"unstaged: {len(jobs) / unstaged.seconds:.2f} candidates/s")
     seconds, alone = fresh([jobs[place] for place in chosen], at_a_time, where)
     rates = {
         f"fresh interpreters, {at_a_time} at a time": (len(chosen), seconds),

@@ -113,7 +113,8 @@ def _session(judge: Judge, task: Task, candidate: str) -> dict[str, Timing]:
         subject = measure.Subject(
             talk=talk,
             beside=gpu.shared,
-            draw=lambda: (module.inputs(0, "cuda"), module.model(0, "cuda")),
+            model=lambda: module.model(0, "cuda"),
+            draw=lambda: module.inputs(0, "cuda"),
             build=lambda model: _build(talk),
             truth=lambda model, inputs: measure.numerics.Truth(model(*inputs), model(*inputs)),
             sets=3,

@@ -41,7 +41,7 @@ def test_alone_excludes_everybody() -> None:
     assert _waits_for(gpu, gpu.shared, gpu.alone)
 
 
-def test_who_waits_to_be_alone_goes_before_new_sharers() -> None:
+def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
     gpu, order = Gpu(0, memory=100), []
 
     def alone() -> None:
@@ -54,7 +54,7 @@ def test_who_waits_to_be_alone_goes_before_new_sharers() -> None:
 
     with gpu.shared():
         first = _start(alone)
-        time.sleep(0.05)
+        time.sleep(0.2)
         second = _start(shared)
         time.sleep(0.05)
         assert order == []
@@ -72,3 +72,19 @@ def test_memory_is_planned() -> None:
 def test_more_memory_than_there_is_gets_it_alone() -> None:
     gpu = Gpu(0, memory=100)
     assert _waits_for(gpu, lambda: gpu.room(10_000), lambda: gpu.room(1))
+
+
+def test_who_is_alone_knows_that_others_wait() -> None:
+    gpu = Gpu(0, memory=100)
+
+    def shared() -> None:
+        with gpu.shared():
+            pass
+
+    with gpu.alone():
+        assert not gpu.wanted
+        waiting = _start(shared)
+        time.sleep(0.05)
+        assert gpu.wanted
+    waiting.join(2)
+    assert not gpu.wanted

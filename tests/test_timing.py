@@ -34,10 +34,10 @@ def test_noisy_times_get_more_turns_and_quiet_ones_the_fewest() -> None:
 
 
 def test_long_kernels_do_not_hold_the_gpu_for_long() -> None:
-    turns, _ = timing.interleave(_clock(400.0, 0.2, 0), _clock(400.0, 0.2, 1), CALIBRATED)
-    assert len(turns) == 1
-    turns, others = timing.interleave(_clock(5.0, 1e-4, 0), _clock(5.0, 1e-4, 1), CALIBRATED)
-    assert sum(map(len, turns + others)) <= 40
+    turns, _ = timing.interleave(_clock(400.0, 0.2, 0), _clock(400.0, 0.2, 1), CALIBRATED, 800.0)
+    assert sum(map(len, turns)) <= 6
+    turns, others = timing.interleave(_clock(5.0, 1e-4, 0), _clock(5.0, 1e-4, 1), CALIBRATED, 10.0)
+    assert sum(map(len, turns + others)) <= 20
 
 
 def test_single_run_has_no_interval() -> None:
@@ -52,6 +52,11 @@ def test_drift_that_both_sides_feel_cancels() -> None:
     found = timing.compare(theirs, ours, CALIBRATED).speedup
     assert found.median == pytest.approx(2.0)
     assert found.high / found.median == pytest.approx(math.exp(SYSTEMATIC + PLACEMENT / 0.6))
+
+
+def test_no_more_than_the_preset_while_others_wait() -> None:
+    turns, _ = timing.interleave(_clock(0.01, 0.2, 0), _clock(0.01, 0.2, 1), CALIBRATED, 0.02, lambda: False)
+    assert len(turns) == CALIBRATED.blocks
 
 
 def test_outliers_are_trimmed() -> None:

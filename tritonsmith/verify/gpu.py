@@ -6,6 +6,7 @@ Knows nothing of candidates; one instance a GPU and process.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,16 +14,25 @@ import torch
 
 _USABLE = 0.85
 """Share of the GPU's memory that admitted work may plan with; contexts and allocators' slack take the rest."""
+_TOGETHER, _PATIENCE = 4, 0.15
+"""How many wait to have the GPU alone, or how long one does in seconds, until nobody new may share it: each time it is
+emptied, everybody waits for the last one."""
 
 
 class Gpu:
-    """One GPU's turnstile. Whoever wants it alone goes before those who would share it."""
+    """One GPU's turnstile. Those who want it alone go one after the other, before those who would share it."""
 
     def __init__(self, index: int, memory: int | None = None) -> None:
         self.index = index
         self.memory = memory if memory is not None else torch.cuda.get_device_properties(index).total_memory
         self._changed = threading.Condition()
         self._sharing, self._waiting, self._alone, self._planned = 0, 0, False, 0
+        self._kept_out, self._since = 0, 0.0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for whoever has the GPU alone."""
+        return self._waiting > 0 or self._kept_out > 0
 
     @contextmanager
     def room(self, needs: int) -> Iterator[None]:
@@ -42,7 +52,9 @@ class Gpu:
     def shared(self) -> Iterator[None]:
         """Compute beside others."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._alone and not self._waiting)
+            self._kept_out += 1
+            self._changed.wait_for(lambda: not self._closed())
+            self._kept_out -= 1
             self._sharing += 1
         try:
             yield
@@ -55,6 +67,8 @@ class Gpu:
     def alone(self) -> Iterator[None]:
         """Have the GPU to oneself."""
         with self._changed:
+            if self._waiting == 0:
+                self._since = time.monotonic()
             self._waiting += 1
             self._changed.wait_for(lambda: not self._alone and not self._sharing)
             self._waiting -= 1
@@ -65,3 +79,8 @@ class Gpu:
             with self._changed:
                 self._alone = False
                 self._changed.notify_all()
+
+    def _closed(self) -> bool:
+        """Whether nobody may begin to share: some are to have it alone, one after the other."""
+        late = time.monotonic() - self._since > _PATIENCE
+        return self._alone or self._waiting >= _TOGETHER or (self._waiting > 0 and late)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import torch
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.types import Candidate, Task, Verdict
+from tritonsmith.types import Candidate, Finding, Task, Verdict
 from tritonsmith.verify import funnel
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.gpu import Gpu
@@ -108,6 +108,10 @@ class Judge:
         try:
             funnel.run(stages, verdict, self._extensions.staged)
             clean = not any(finding.rule in UNCLEAN for finding in verdict.findings)
+        except torch.OutOfMemoryError as error:
+            # The judge's own: others on the GPU have taken what this task needs. It says nothing of the candidate.
+            message = f"the GPU has no memory left for the reference: {str(error).splitlines()[0]}"
+            verdict.findings.append(Finding(rule="memory", message=message))
         finally:
             talk.close(clean)
         verdict.valid = bool(verdict.stages and verdict.stages[0].ok) and not any(

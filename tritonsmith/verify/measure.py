@@ -20,8 +20,8 @@ from tritonsmith.verify import numerics, observe, timing
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
 from tritonsmith.verify.gpu import Gpu
 
-_CALLS = 20
-"""Calls whose time on the judge's clock is taken, per process."""
+_CALLS, _WALL_SECONDS = 20, 0.01
+"""Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
 waking up. A forged time below this is not found out here, only by the process's integrity check."""
@@ -34,8 +34,10 @@ class Subject:
     talk: Conversation
     beside: Callable[[], AbstractContextManager[None]]
     """Use of the GPU beside other candidates."""
-    draw: Callable[[], tuple[list[object], nn.Module]]
-    """New inputs, and the reference."""
+    model: Callable[[], nn.Module]
+    """The reference."""
+    draw: Callable[[], list[object]]
+    """New inputs."""
     build: Callable[[nn.Module], None]
     """Build the candidate with the reference's weights."""
     truth: Callable[[nn.Module, list[object]], numerics.Truth]
@@ -56,8 +58,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     """Time a candidate that has been found correct; raises RunnerFailed where it does not answer."""
     talk = subject.talk
     with subject.beside():
-        drawn = [subject.draw() for _ in range(subject.sets)]
-        sets, model = [inputs for inputs, _ in drawn], drawn[0][1]
+        model, sets = subject.model(), [subject.draw() for _ in range(subject.sets)]
         subject.build(model)
         talk.ask("cuda", {"do": "release"})
         for inputs in sets:
@@ -71,8 +72,10 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
         turns = Turns(talk, reference, how, repeats)
         reference.repeats = repeats
-        theirs, ours = timing.interleave(reference.block, turns.block, how)
-        walls = (reference.wall(), turns.wall()) if how.trials > 1 else None
+        both = sum(estimates)
+        theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted)
+        calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
+        walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     reference.clear()
     waiting = time.monotonic()
     compiled = subject.compiled(model, sets) if subject.compiled is not None else None
@@ -82,7 +85,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     # After all those calls other values lie where one set was, and one more call is timed.
     number = secrets.randbelow(len(sets))
     with subject.beside():
-        inputs, _ = subject.draw()
+        inputs = subject.draw()
         truth = subject.truth(model, inputs)
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
         talk.ask("cuda", {"do": "time", "trials": len(sets), "repeats": 1, "hide": False})
@@ -125,11 +128,11 @@ class Reference:
         self.host = beyond if self.host == 0.0 else min(self.host, beyond)
         return times
 
-    def wall(self) -> float:
+    def wall(self, calls: int) -> float:
         """Seconds a call takes as a user sees it."""
         start = time.perf_counter()
-        self._stopwatch.back_to_back(self._calls, _CALLS)
-        return (time.perf_counter() - start) / _CALLS
+        self._stopwatch.back_to_back(self._calls, calls)
+        return (time.perf_counter() - start) / calls
 
     def clear(self) -> None:
         """Let the outputs go."""
@@ -165,7 +168,7 @@ class Turns:
             return [1.0] * trials
         claimed = 1e-3 * self._repeats * sum(times)
         # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
-        hidden = taken - 2 * claimed - self._reference.host - (2 * trials + 1) * self._allowance()
+        hidden = taken - 2 * claimed - self._reference.host - (4 * trials + 1) * self._allowance()
         self._turns, self._late = self._turns + 1, self._late + (claimed > taken or hidden > _CLOCK_SLACK * trials)
         # A host busy with other candidates delays a turn now and then, not most of them.
         if 2 * self._late > self._turns > 1:
@@ -177,8 +180,8 @@ class Turns:
         """Seconds a trial of a host-bound candidate may add."""
         return timing.BUFFER if self._how.hide else 0.2e-3
 
-    def wall(self) -> float:
+    def wall(self, calls: int) -> float:
         """Seconds a call takes by the judge's clock."""
         start = time.perf_counter()
-        self._talk.ask("cuda", {"do": "wall", "calls": _CALLS})
-        return (time.perf_counter() - start) / _CALLS
+        self._talk.ask("cuda", {"do": "wall", "calls": calls})
+        return (time.perf_counter() - start) / calls

@@ -48,13 +48,13 @@ SYSTEMATIC, PLACEMENT = 0.01, 0.12e-3
 """What two processes that run the same kernel differ by however often it runs, relative and in milliseconds: their code
 and data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel of 3 us takes 2.87 us in some processes and
 3.0 us in others); the interval is widened by both."""
-_TURN_SECONDS, _FEWEST = 0.02, 3
+_TURN_SECONDS, _FEWEST = 0.012, 2
 """Device time of a turn from which on its blocks are made shorter, and the trials they keep."""
 _ENOUGH_SECONDS = 0.06
 """Device time after which three turns will do, if the interval is narrow."""
 _MOST_SECONDS = 3.0
 """Device time after which no further turn is taken."""
-BUFFER = 1e-3
+BUFFER = 0.5e-3
 """Seconds that the device is kept busy at a block's start, so that the host runs ahead of it."""
 _SHORT = 60e-6
 """Seconds a trial lasts at least: of a shorter kernel a trial has several calls, up to `_MOST_CALLS`, after one round
@@ -91,7 +91,7 @@ class Stopwatch:
         host = time.perf_counter()
         for number, (start, end) in enumerate(events):
             if hide and self._lead > 0:
-                torch.cuda._sleep(int(min(self._lead * (repeats + len(calls)), 2 * BUFFER) * _CYCLES))
+                torch.cuda._sleep(int(min(self._lead * (repeats + len(calls)), 4 * BUFFER) * _CYCLES))
             self._flush.zero_()
             for call in calls if repeats > 1 else ():
                 call()
@@ -123,20 +123,31 @@ def calls_a_trial(milliseconds: float) -> int:
     return max(1, min(_MOST_CALLS, math.ceil(1e3 * _SHORT / milliseconds))) if milliseconds > 0 else 1
 
 
-def interleave(reference: Block, candidate: Block, preset: Preset) -> tuple[list[list[float]], list[list[float]]]:
-    """Blocks of both, in turns, the order changing from turn to turn; more turns while the interval is wide."""
+def interleave(
+    reference: Block,
+    candidate: Block,
+    preset: Preset,
+    milliseconds: float = 0.0,
+    patience: Callable[[], bool] = lambda: True,
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Blocks of both, in turns, the order changing from turn to turn; more turns while the interval is wide.
+
+    `milliseconds` is what a call of both together takes, roughly: long kernels are timed exactly by few trials, and
+    nobody else can have the GPU meanwhile. More turns than the preset's are taken while there is `patience`.
+    """
     theirs: list[list[float]] = []
     ours: list[list[float]] = []
     size = preset.trials // preset.blocks
+    if milliseconds > 0:
+        size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / milliseconds)))
     spent = 0.0
     while len(ours) < preset.blocks * preset.most:
         for block, into in ((reference, theirs), (candidate, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
             into.append(block(size))
         spent += 1e-3 * (sum(theirs[-1]) + sum(ours[-1]))
-        # Long kernels are timed exactly by few trials, and nobody else can have the GPU meanwhile.
-        size = min(size, max(_FEWEST, int(size * _TURN_SECONDS * len(ours) / max(spent, 1e-9))))
         enough = len(ours) >= (preset.blocks if spent < _ENOUGH_SECONDS else min(3, preset.blocks))
-        if spent > _MOST_SECONDS or (enough and half_width(theirs, ours, preset) <= PRECISION):
+        settled = half_width(theirs, ours, preset) <= PRECISION or (len(ours) >= preset.blocks and not patience())
+        if spent > _MOST_SECONDS or (enough and settled):
             break
     return theirs, ours
 

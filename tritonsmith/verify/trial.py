@@ -230,10 +230,11 @@ class Trial:
         variant = Variant("new contents in the same storage", self._prepared().tiny.task, fresh_seed=True)
         try:
             with self._beside():
-                (first, model), *others = [self._draw(variant, mode) for _ in range(1 + _REPLAYS)]
+                model, first = self._model(variant, mode), self._inputs(variant, mode)
+                others = [self._inputs(variant, mode) for _ in range(_REPLAYS)]
                 allowed = replay.reference_effects(model, first)
-                again = [(inputs, truth_of(model, inputs)) for inputs, _ in others]
-                again = [] if replay.has_memory(model, first, others[0][0]) else again
+                again = [(inputs, truth_of(model, inputs)) for inputs in others]
+                again = [] if replay.has_memory(model, first, others[0]) else again
             self._build(mode, variant, model)
             header: dict[str, object] = {"do": "forward", "keep": True, "effects": True}
             if self._gpu is None:
@@ -307,12 +308,15 @@ class Trial:
             return self._talk.ask(mode, {"do": "forward", "kept": True, "refill": True}, inputs, room)
 
     def _draw(self, variant: Variant, mode: str) -> tuple[list[object], nn.Module]:
-        module, device = TaskModule.of(variant.task), "cuda" if mode == "cuda" else "cpu"
-        inputs = adapt(module.inputs(secrets.randbits(31), device), variant)
-        model = module.model(self._weights, device)
-        if variant.dtype is not None:
-            model = model.to(variant.dtype)
-        return inputs, model
+        return self._inputs(variant, mode), self._model(variant, mode)
+
+    def _inputs(self, variant: Variant, mode: str) -> list[object]:
+        drawn = TaskModule.of(variant.task).inputs(secrets.randbits(31), "cuda" if mode == "cuda" else "cpu")
+        return adapt(drawn, variant)
+
+    def _model(self, variant: Variant, mode: str) -> nn.Module:
+        model = TaskModule.of(variant.task).model(self._weights, "cuda" if mode == "cuda" else "cpu")
+        return model.to(variant.dtype) if variant.dtype is not None else model
 
     def _ready(self, mode: str) -> None:
         if not self._talk.has(mode):
@@ -375,7 +379,8 @@ class Trial:
                     measure.Subject(
                         talk=self._talk,
                         beside=self._beside,
-                        draw=lambda: self._draw(variant, "cuda"),
+                        model=lambda: self._model(variant, "cuda"),
+                        draw=lambda: self._inputs(variant, "cuda"),
                         build=lambda model: self._build("cuda", variant, model),
                         truth=truth_of,
                         sets=1 if needs > _PEAK * _LARGE else 3,

@@ -1,5 +1,6 @@
 # task: level1/relu
 # rule: mismatch | uninitialised
+# device: cpu
 # A maximum hides what was never written.
 import torch
 import triton
