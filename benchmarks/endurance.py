@@ -51,7 +51,10 @@ HARMS = {
     ),
     "stores far outside": ("tl.store(out_ptr +", "tl.store(out_ptr + (1 << 36) +"),
     "loads far outside": ("tl.load(x_ptr +", "tl.load(x_ptr + (1 << 36) +"),
-    "hangs in the kernel": ("    offsets = ", "    while tl.program_id(0) >= 0:\n        tl.atomic_add(out_ptr, 1.0)\n    offsets = "),
+    "hangs in the kernel": (
+        "    offsets = ",
+        "    while tl.program_id(0) >= 0:\n        tl.atomic_add(out_ptr, 1.0)\n    offsets = ",
+    ),
     "traps": (
         "    offsets = ",
         '    tl.inline_asm_elementwise("trap; mov.u32 $0, $1;", "=r,r", [tl.program_id(0)], tl.int32, False, 1)\n'
