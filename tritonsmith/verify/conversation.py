@@ -22,6 +22,8 @@ from tritonsmith.verify.zygote import Runner, Zygote
 
 SPARE_BYTES = 1 << 20
 """Bytes that an answer may hold beyond the output expected."""
+_LAST_SECONDS = 5.0
+"""What a runner has to make itself ready for another candidate."""
 
 
 class RunnerFailed(Exception):
@@ -33,7 +35,7 @@ class RunnerFailed(Exception):
 
 
 class Conversation:
-    """One candidate's runners, one a mode, and the deadline they share."""
+    """One candidate's runners, one a mode, and the time they share."""
 
     def __init__(
         self,
@@ -47,8 +49,7 @@ class Conversation:
         self._began = began
         self._runners: dict[str, Runner] = {}
         self._warm: Warm | None = None
-        self.deadline = math.inf
-        """time.monotonic seconds; set when the first runner starts."""
+        self._left: float | None = None
 
     def load(self, mode: str, source: str, target: str) -> None:
         """Start a runner and have it import the candidate; its time begins when the runner is warm."""
@@ -67,22 +68,26 @@ class Conversation:
         """Whether a runner of this mode has the candidate loaded."""
         return mode in self._runners
 
-    def waited(self, seconds: float) -> None:
-        """Time that was not the candidate's."""
-        self.deadline += seconds
+    @property
+    def deadline(self) -> float:
+        """When the candidate's time would be up if it ran from now on (time.monotonic seconds).
+
+        It runs while a runner is asked: what the judge computes, and waits for, is not the candidate's.
+        """
+        return math.inf if self._left is None else time.monotonic() + self._left
 
     def ask(
         self, mode: str, header: dict[str, object], tree: object = None, room: int = SPARE_BYTES
     ) -> tuple[dict[str, object], wire.Tree]:
         """Send one message and wait for its answer, of at most `room` bytes of tensors; raises RunnerFailed."""
         runner = self._runners[mode]
-        windows = Windows()
+        windows, asked, deadline = Windows(), time.monotonic(), self.deadline
         try:
-            places = self._place(runner, windows, tree) if mode == "cuda" else {}
-            wire.send(runner.channel, header, tree, self.deadline, lambda tensor: {"name": places[id(tensor)]})  # type: ignore[arg-type]
+            places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
+            wire.send(runner.channel, header, tree, deadline, lambda tensor: {"name": places[id(tensor)]})  # type: ignore[arg-type]
             budget = [room]
             find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
-            reply, result = wire.receive(runner.channel, self.deadline, room, find)
+            reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
             message = f"no answer within {self._timeout:g} s"
             raise RunnerFailed(Finding(rule="timeout", message=message)) from error
@@ -90,6 +95,8 @@ class Conversation:
             raise RunnerFailed(self._post_mortem(mode, str(error))) from error
         finally:
             windows.close()
+            if self._left is not None:
+                self._left -= time.monotonic() - asked
         if (error := reply.get("error")) is not None:
             raise RunnerFailed(describe(error))
         return reply, result
@@ -110,7 +117,7 @@ class Conversation:
             self.end(mode)
         if self._warm is None or self._stable is None:
             return
-        self.deadline = time.monotonic() + 5.0
+        self._left = _LAST_SECONDS
         with suppress(RunnerFailed):
             reply, _ = self.ask("cuda", {"do": "check"})
             if reply.get("changes") != []:
@@ -123,11 +130,11 @@ class Conversation:
         self.end("cuda")
 
     def _start_clock(self) -> None:
-        if self.deadline == math.inf:
-            now, limit = time.monotonic(), self._timeout
-            self.deadline = max((self._began or now) + limit, now + limit / 3)
+        if self._left is None:
+            spent = time.monotonic() - self._began if self._began is not None else 0.0
+            self._left = max(self._timeout - spent, self._timeout / 3)
 
-    def _place(self, runner: Runner, windows: Windows, tree: object) -> dict[int, str]:
+    def _place(self, runner: Runner, windows: Windows, tree: object, deadline: float) -> dict[int, str]:
         """Copy a tree's GPU tensors into memory that the runner allocates for them; their names by identity."""
         given = {id(t): t for t in observe.tensors(tree) if t.is_cuda}
         if not given:
@@ -138,8 +145,8 @@ class Conversation:
             name: {"dtype": str(t.dtype).removeprefix("torch."), "shape": list(t.shape), "stride": list(t.stride())}
             for name, t in sources.items()
         }
-        wire.send(runner.channel, {"do": "place", "tensors": rows}, None, self.deadline)
-        reply, _ = wire.receive(runner.channel, self.deadline, SPARE_BYTES)
+        wire.send(runner.channel, {"do": "place", "tensors": rows}, None, deadline)
+        reply, _ = wire.receive(runner.channel, deadline, SPARE_BYTES)
         if (error := reply.get("error")) is not None:
             raise RunnerFailed(describe(error))
         places = reply.get("places")

@@ -65,9 +65,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
             talk.ask("cuda", {"do": "hold"}, inputs)
         reference = Reference(model, sets, how)
     reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-    waiting = time.monotonic()
     with gpu.alone():
-        talk.waited(time.monotonic() - waiting)
         estimates = [reference.estimate, _number(reply.get("milliseconds"))]
         repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
         turns = Turns(talk, reference, how, repeats)
@@ -77,9 +75,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     reference.clear()
-    waiting = time.monotonic()
     compiled = subject.compiled(model, sets) if subject.compiled is not None else None
-    talk.waited(time.monotonic() - waiting)
     if turns.doubt is not None:
         return turns.doubt
     # After all those calls other values lie where one set was, and one more call is timed.

@@ -6,8 +6,8 @@ alone; see `gpu`. The order of the stages is `funnel`'s.
 
 import contextlib
 import secrets
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import torch
 from torch import nn
@@ -330,26 +330,12 @@ class Trial:
 
     # The GPU.
 
-    @contextlib.contextmanager
-    def _beside(self) -> Iterator[None]:
-        """Use the GPU beside other candidates; waiting for it is not the candidate's time."""
-        if self._gpu is None:
-            yield
-            return
-        waiting = time.monotonic()
-        with self._gpu.shared():
-            self._talk.waited(time.monotonic() - waiting)
-            yield
+    def _beside(self) -> AbstractContextManager[None]:
+        """Use of the GPU beside other candidates."""
+        return contextlib.nullcontext() if self._gpu is None else self._gpu.shared()
 
-    @contextlib.contextmanager
-    def _room(self, needs: int) -> Iterator[None]:
-        if self._gpu is None:
-            yield
-            return
-        waiting = time.monotonic()
-        with self._gpu.room(needs):
-            self._talk.waited(time.monotonic() - waiting)
-            yield
+    def _room(self, needs: int) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._gpu is None else self._gpu.room(needs)
 
     def _needs(self, variant: Variant) -> int:
         """Bytes of GPU memory that a variant takes at its peak; 0 on the CPU."""
