@@ -193,7 +193,7 @@ class Session:
             try:
                 with on_device(self.device), torch.device(device):
                     return self.module.ModelNew(*arguments)  # type: ignore[union-attr]
-            except Exception:
+            except Exception:  # the candidate's; the last place's is told
                 if device == devices[-1]:
                     raise
         return None
