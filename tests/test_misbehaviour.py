@@ -21,6 +21,9 @@ from tritonsmith.verify.pool import Verifier
 
 LIMIT = 12
 """Seconds a candidate gets on the command line."""
+SLACK = 20
+"""Seconds that starting up, and noticing the end, may take beside it on a machine that has other work; a limit that did
+not hold would cost 60 s, the default, or for ever."""
 
 
 @dataclass
@@ -72,7 +75,7 @@ def _verdict(folder: Path, source: str | bytes, *options: str) -> dict[str, obje
     path.write_bytes(source if isinstance(source, bytes) else source.encode())
     ended = _verify(folder, path, "--json", *options)
     assert ended.code == 1, ended
-    assert ended.seconds < LIMIT + 2
+    assert ended.seconds < LIMIT + SLACK
     assert ended.err == ""
     return json.loads(ended.out)
 
@@ -187,7 +190,7 @@ def quick(verifier: Verifier) -> Judge:
 def test_what_never_ends_is_ended(quick: Judge, source: str) -> None:
     start = time.monotonic()
     verdict = judge(quick, DOUBLE, source)
-    assert time.monotonic() - start < 3 + 2
+    assert time.monotonic() - start < 3 + SLACK
     assert not verdict.correct and any("no answer within 3 s" in stage.detail for stage in verdict.stages)
 
 
