@@ -46,12 +46,16 @@ def test_wrong_kernel_is_1_with_its_reason(
 
 
 def test_help_answers_at_once() -> None:
-    start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "tritonsmith.cli", "--help"], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0 and "verify-batch" in done.stdout
-    assert time.monotonic() - start < 1.5
+    """The best of three: the machine may have other work, and a heavy import takes seconds every time."""
+    took: list[float] = []
+    for _ in range(3):
+        start = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "tritonsmith.cli", "--help"], capture_output=True, text=True, timeout=60
+        )
+        took.append(time.monotonic() - start)
+        assert done.returncode == 0 and "verify-batch" in done.stdout
+    assert min(took) < 1.5
 
 
 def test_help_imports_nothing_heavy() -> None:

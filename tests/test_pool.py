@@ -97,7 +97,7 @@ def test_a_stream_that_is_left_kills_what_is_under_way_and_the_next_one_works(ow
     next(verdicts)
     start = time.monotonic()
     verdicts.close()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
     assert own.verify_many(_jobs(double()))[0].correct
 
 
@@ -161,7 +161,7 @@ def test_an_interrupt_ends_it_soon_and_leaves_nothing(tmp_path: Path) -> None:
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
     assert _until(lambda: not _working_in(tmp_path), 5)
     assert list((tmp_path / "tmp").iterdir()) == []
 

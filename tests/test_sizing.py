@@ -65,7 +65,7 @@ def test_a_bad_task_is_tried_once(verifier: Verifier) -> None:
         start = time.monotonic()
         with pytest.raises(TaskError, match="does not end"):
             sizing.of(HANGS)
-    assert time.monotonic() - start < 0.1
+    assert time.monotonic() - start < 0.7  # a second try would take its limit, 1 s
 
 
 def test_a_task_that_hangs_holds_up_no_other(verifier: Verifier) -> None:

@@ -111,7 +111,9 @@ def test_a_flag_names_what_catches_it() -> None:
 
 
 def test_hardening_takes_hundredths_of_a_second() -> None:
-    hardening(DOUBLE)
-    start = time.monotonic()
-    hardening(DOUBLE)
-    assert time.monotonic() - start < 0.25
+    took: list[float] = []
+    for _ in range(4):
+        start = time.monotonic()
+        hardening(DOUBLE)
+        took.append(time.monotonic() - start)
+    assert min(took) < 0.25
