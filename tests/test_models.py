@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from tritonsmith.config import ConfigError, LoraSection, ModelConfig
 from tritonsmith.data import build
 from tritonsmith.tasks import synthetic
-from tritonsmith.train import models, pretrain
+from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
 
 shipped = pytest.mark.skipif(not (models.NANO / "model.safetensors").exists(), reason="nano's weights are not there")
@@ -44,38 +44,6 @@ def test_chat_template_extends_the_prompt(tokenizer: PreTrainedTokenizerFast) ->
     prompt = tokenizer.apply_chat_template(row.prompt, add_generation_prompt=True, tokenize=False)
     whole = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
     assert whole == prompt + row.completion[0]["content"] + bpe.END
-
-
-def test_pretraining_sees_the_tokens_of_the_chat_template(tokenizer: PreTrainedTokenizerFast) -> None:
-    row = build.row(synthetic.generate(1)[0])
-    ids, labels = pretrain.encode(tokenizer, [(row.prompt[0]["content"], row.completion[0]["content"])])
-    text = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
-    kept = ids[0][ids[0] != tokenizer.pad_token_id]
-    assert kept.tolist() == tokenizer(text).input_ids
-    assert tokenizer.decode(labels[0][labels[0] >= 0]) == row.completion[0]["content"] + bpe.END
-
-
-def test_training_lowers_the_loss_and_the_model_survives_saving(
-    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
-) -> None:
-    from transformers import Qwen3ForCausalLM
-
-    config = models.nano_config(tokenizer)
-    config.num_hidden_layers, config.hidden_size, config.intermediate_size = 1, 64, 64
-    config.layer_types = config.layer_types[:1]
-    torch.manual_seed(0)
-    model = Qwen3ForCausalLM(config)
-    row = build.row(synthetic.generate(1)[0])
-    ids, labels = pretrain.encode(tokenizer, [(row.prompt[0]["content"], row.completion[0]["content"])] * 4)
-    before = model(input_ids=ids.long(), labels=labels.long()).loss.item()
-    pretrain.fit(model, ids, labels, pretrain.Recipe(minutes=0.04, batch=4, lr=2e-2), "cpu")
-    after = model(input_ids=ids.long(), labels=labels.long()).loss.item()
-    assert after < before - 0.1
-    models.save(model, tokenizer, tmp_path)
-    again, words = models.load(ModelConfig(id=str(tmp_path)))
-    assert again(input_ids=ids.long(), labels=labels.long()).loss.item() == pytest.approx(after, abs=1e-4)
-    assert words.chat_template == tokenizer.chat_template
-    assert models.prompt_style(ModelConfig(id=str(tmp_path))) == "bare"
 
 
 def test_prompt_style_is_full_for_other_models() -> None:

@@ -1,5 +1,7 @@
 import ast
 
+from judging import DOUBLE
+
 from tritonsmith.extract import extract
 from tritonsmith.prompts import feedback_message, messages, render_completion
 from tritonsmith.types import Finding, Interval, KernelStats, Mismatch, StageResult, Task, Timing, Verdict
@@ -39,6 +41,23 @@ def test_full_prompt_holds_rule_example_and_task() -> None:
     text = "\n".join(message["content"] for message in messages(TASK, "full"))
     for part in ("ModelNew", "@triton.jit", "```python", TASK.source.strip(), "plan"):
         assert part in text
+
+
+def test_traced_prompt_is_the_task_and_its_graph_as_comments() -> None:
+    (message,) = messages(DOUBLE, "traced")
+    head, _, graph = message["content"].partition("\n\n\n# ATen graph:\n")
+    assert head == DOUBLE.source.strip()
+    assert graph.splitlines() == ["# %0 = mul(x: f32[64,48], other=2.0) -> f32[64,48]", "# return %0"]
+    ast.parse(message["content"])
+
+
+def test_traced_prompt_of_a_task_without_a_trace_is_the_bare_one() -> None:
+    assert messages(TASK, "traced") == messages(TASK, "bare")
+
+
+def test_traced_prompt_of_a_task_that_does_not_load_is_the_bare_one() -> None:
+    broken = Task(id="t", level=1, source="import nosuchmodule")
+    assert messages(broken, "traced") == messages(broken, "bare")
 
 
 def test_worked_example_is_an_extractable_answer() -> None:

@@ -15,13 +15,21 @@ Message = dict[str, str]
 """One chat message: `role` and `content`."""
 
 
-def messages(task: Task, style: Literal["bare", "full"]) -> list[Message]:
+Style = Literal["bare", "full", "traced"]
+"""How much a prompt says beside the task; see `messages`."""
+
+
+def messages(task: Task, style: Style) -> list[Message]:
     """The chat that asks for a candidate.
 
-    `bare` is one user message that is exactly the task's source, stripped; `full` adds the rule, the answer's form
-    and a worked example, for models that were not trained on this very form.
+    `bare` is one user message that is exactly the task's source, stripped; `traced` adds what the compiler's front end
+    sees of it, the ATen graph with shapes and dtypes, as a comment below, and is `bare` where there is no trace;
+    `full` adds to `bare` the rule, the answer's form and a worked example, for models that were not trained on this
+    very form.
     """
     source = task.source.strip()
+    if style == "traced":
+        return [{"role": "user", "content": _traced(task, source)}]
     if style == "bare":
         return [{"role": "user", "content": source}]
     return [
@@ -45,6 +53,13 @@ def feedback_message(verdict: Verdict) -> Message:
     """A user turn that tells a model what became of its candidate: stage, rules, mismatch, kernels, speed."""
     failed = next((stage for stage in verdict.stages if not stage.ok), None)
     return {"role": "user", "content": _render("feedback.j2", verdict=verdict, failed=failed)}
+
+
+def _traced(task: Task, source: str) -> str:
+    from tritonsmith.tasks import traced  # torch is needed here alone
+
+    graph = traced.describe(task)
+    return source if graph is None else _render("traced.j2", source=source, lines=graph.splitlines())
 
 
 def _render(name: str, **values: object) -> str:

@@ -5,6 +5,7 @@ nano never touches the network. Says nothing about training.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -72,22 +73,48 @@ def lora(section: LoraSection) -> LoraConfig:
     )
 
 
-def nano_config(tokenizer: PreTrainedTokenizerBase) -> Qwen3Config:
-    """nano's architecture for its tokenizer: 5 million parameters, 10 MiB in bfloat16."""
+@dataclass(frozen=True)
+class Size:
+    """The shape of a Qwen3 that is trained from nothing."""
+
+    hidden: int
+    intermediate: int
+    layers: int
+    heads: int
+    """Of queries, 64 dimensions each; half as many of keys and values."""
+    positions: int = 4096
+
+
+SIZES = {
+    "nano": Size(hidden=256, intermediate=768, layers=6, heads=4, positions=2048),
+    "base": Size(hidden=512, intermediate=1536, layers=8, heads=8),
+    "base-60m": Size(hidden=640, intermediate=1920, layers=12, heads=10),
+    "base-130m": Size(hidden=768, intermediate=2304, layers=18, heads=12),
+}
+"""Parameters with a vocabulary of 4096: 5.8, 27, 62 and 130 million; nano takes 11 MiB in bfloat16."""
+
+
+def from_nothing(size: Size, tokenizer: PreTrainedTokenizerBase) -> Qwen3Config:
+    """The configuration of a Qwen3 of that size for a tokenizer, embedding and output tied."""
     from transformers import Qwen3Config
 
     ids = tokenizer.get_vocab()
     return Qwen3Config(
         vocab_size=-(-len(tokenizer) // 64) * 64,
-        hidden_size=256,
-        intermediate_size=768,
-        num_hidden_layers=6,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        hidden_size=size.hidden,
+        intermediate_size=size.intermediate,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads // 2,
         head_dim=64,
-        max_position_embeddings=2048,
+        max_position_embeddings=size.positions,
         tie_word_embeddings=True,
         bos_token_id=None,
         eos_token_id=ids[str(tokenizer.eos_token)],
         pad_token_id=ids[str(tokenizer.pad_token)],
     )
+
+
+def nano_config(tokenizer: PreTrainedTokenizerBase) -> Qwen3Config:
+    """nano's architecture for its tokenizer: 5 million parameters, 10 MiB in bfloat16."""
+    return from_nothing(SIZES["nano"], tokenizer)

@@ -7,6 +7,8 @@ themselves, loaded here where no candidate runs. Knows nothing of a candidate's 
 import functools
 import importlib
 import importlib.util
+import inspect
+import sys
 from types import ModuleType
 
 IMPORTS = {
@@ -73,6 +75,35 @@ def canonical(path: str) -> tuple[str, bool]:
         module = inner
         del rest[0]
     return ".".join([module.__name__, *rest]), True
+
+
+@functools.lru_cache(4096)
+def is_library(path: str) -> bool:
+    """Whether a dotted name is a module, a class or a function of an imported library, and not a value in it."""
+    path, is_module = canonical(path)
+    found = _object(path)
+    return is_module or isinstance(found, type) or callable(found)
+
+
+def is_module(path: str) -> bool:
+    """Whether a dotted name is a module, or leads through one that is closed."""
+    return canonical(path)[1]
+
+
+def is_class(path: str) -> bool:
+    """Whether a dotted name is a class of an imported library."""
+    return isinstance(_object(canonical(path)[0]), type)
+
+
+def _object(path: str) -> object:
+    """What a canonical dotted name is, looked up without running properties; None where there is nothing."""
+    parts = path.split(".")
+    for end in range(len(parts), 0, -1):
+        if parts[0] in _ROOTS and (found := sys.modules.get(".".join(parts[:end]))) is not None:
+            for name in parts[end:]:
+                found = inspect.getattr_static(found, name, None)
+            return found
+    return None
 
 
 def closed(path: str) -> str | None:

@@ -13,6 +13,7 @@ from tritonsmith.source import parse
 from tritonsmith.types import Finding
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
 from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, closed
+from tritonsmith.verify.patches import patches
 
 Policy = Literal["strict", "lenient"]
 
@@ -194,10 +195,7 @@ def _attributes(module: Module) -> Iterator[Finding]:
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            root = module.path(node) or ""
-            if root.split(".")[0] in ("torch", "triton"):
-                yield Finding(rule="patch", message=f"assignment to {root}", line=node.lineno)
+    yield from patches(module)
     yield from _loose_modules(module, module.tree, frozenset())
 
 

@@ -1,0 +1,244 @@
+"""What pretraining promises: documents kept apart, the right tokens learnt, the same course after a kill."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import torch
+from conftest import tiny_model, tiny_tokenizer
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast
+
+from tritonsmith.config import ModelConfig
+from tritonsmith.errors import UserError
+from tritonsmith.train import models
+from tritonsmith.train import tokenizer as bpe
+from tritonsmith.train.pretrain import __main__ as command
+from tritonsmith.train.pretrain import loop, packing, rows
+from tritonsmith.train.pretrain.model import block_mask, dense_mask, losses_of, weights
+from tritonsmith.train.pretrain.optimizer import optimizers, scale
+
+TEXTS = [("x" * (3 * i % 17 + 1), "y" * (5 * i % 23 + 2)) for i in range(12)]
+
+
+def document(prompt: str, completion: str, level: int = 1, graph: str = "") -> rows.Document:
+    return rows.Document(rows.chat([{"role": "user", "content": prompt}]), completion, level, graph)
+
+
+DOCUMENTS = [document(*text, graph=str(i)) for i, text in enumerate(TEXTS)]
+
+
+def row(prompt: str, completion: str, **columns: object) -> dict[str, object]:
+    said = {"role": "user", "content": prompt}
+    return {"prompt": [said], "completion": [{"role": "assistant", "content": completion}], **columns}
+
+
+def write(path: Path, lines: Sequence[dict[str, object]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def words() -> PreTrainedTokenizerFast:
+    return tiny_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def packed(words: PreTrainedTokenizerFast) -> packing.Packed:
+    return packing.pack(words, DOCUMENTS, 64)
+
+
+def token_losses(packed: packing.Packed) -> Tensor:
+    model = tiny_model().eval()
+    positions = packed.positions.long()
+    with torch.no_grad():
+        return losses_of(model, "cpu")(packed.ids.long(), positions, dense_mask(positions))
+
+
+# -- packing
+
+
+def test_packing_keeps_every_token_of_every_document(words: PreTrainedTokenizerFast, packed: packing.Packed) -> None:
+    assert len(packed) < len(DOCUMENTS)
+    pieces = [piece for line in packed.ids for piece in words.decode(line).replace(bpe.PAD, "").split(bpe.END) if piece]
+    assert sorted(pieces) == sorted(one.prompt + one.completion for one in DOCUMENTS)
+
+
+def test_tokens_are_those_of_the_chat_template(words: PreTrainedTokenizerFast) -> None:
+    [(ids, kinds)] = packing.encode(words, DOCUMENTS[3:4])
+    prompt, completion = TEXTS[3]
+    said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": completion}]
+    assert ids.tolist() == words.apply_chat_template(said, return_dict=False)
+    assert words.decode(ids[kinds == packing.ANSWER]) == completion + bpe.END
+
+
+def test_a_conversation_of_several_turns_is_written_as_the_template_does(words: PreTrainedTokenizerFast) -> None:
+    said = [{"role": r, "content": c} for r, c in (("user", "a"), ("assistant", "b"), ("user", "c"))]
+    assert rows.chat(said) == words.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+
+
+def test_packed_losses_are_those_of_the_documents_alone(words: PreTrainedTokenizerFast, packed: packing.Packed) -> None:
+    together = token_losses(packed)
+    alone: dict[tuple[int, ...], Tensor] = {}
+    for one in DOCUMENTS:
+        ids, _ = next(iter(packing.encode(words, [one])))
+        padded = torch.nn.functional.pad(torch.tensor(ids)[None], (0, 64 - len(ids)))
+        logits = tiny_model().eval()(input_ids=padded.long()).logits[0, : len(ids) - 1]
+        targets = torch.tensor(ids[1:]).long()
+        alone[tuple(ids)] = torch.nn.functional.cross_entropy(logits.detach(), targets, reduction="none")
+    for line, losses, positions, kinds in zip(packed.ids, together, packed.positions, packed.kinds, strict=True):
+        starts = [i for i in range(64) if positions[i] == 0 and (i + 1 < 64 and positions[i + 1] == 1)]
+        for start in starts:
+            size = 1 + int((kinds[start + 1 :] > 0).long().cumprod(0).sum())
+            mine = losses[start : start + size - 1]
+            assert torch.allclose(mine, alone[tuple(line[start : start + size].tolist())], atol=1e-5)
+
+
+def test_no_document_sees_another(packed: packing.Packed) -> None:
+    before = token_losses(packed)
+    second = int((packed.positions[0] == 0).nonzero()[1])
+    changed = packed.ids.clone()
+    changed[0, :second] = 7
+    after = token_losses(packing.Packed(changed, packed.positions, packed.kinds))
+    assert torch.equal(before[0, second:], after[0, second:])
+    assert not torch.equal(before[0, : second - 1], after[0, : second - 1])
+
+
+def test_flex_attention_has_the_same_mask_and_values(packed: packing.Packed) -> None:
+    positions = packed.positions.long()
+    model = tiny_model().eval()
+    expected = token_losses(packed)
+    model.set_attn_implementation("flex_attention")
+    with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+        mask = block_mask(positions)
+        logits = model(input_ids=packed.ids.long(), position_ids=positions, attention_mask=mask).logits[:, :-1]
+    targets = packed.ids[:, 1:].long()
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    assert torch.allclose(losses.view_as(expected), expected, atol=1e-4)
+
+
+def test_only_completions_count_unless_prompts_are_asked_for(packed: packing.Packed) -> None:
+    counts = weights(packed.kinds, 0.0)
+    assert counts.sum() == sum(len(completion) + 1 for _, completion in TEXTS)
+    more = weights(packed.kinds, 0.25)
+    assert more.sum() == counts.sum() + 0.25 * sum(len(prompt) + 1 for prompt, _ in TEXTS)
+    assert (more[packed.positions[:, 1:] == 0] == 0).all()
+
+
+def test_longer_documents_are_left_out(words: PreTrainedTokenizerFast) -> None:
+    few = packing.pack(words, [*DOCUMENTS, document("z" * 99, "w")], 64)
+    assert words.encode("z")[0] not in few.ids
+    with pytest.raises(UserError, match="no document is as short"):
+        packing.pack(words, DOCUMENTS, 2)
+
+
+# -- reading
+
+
+def test_reads_parquet_and_jsonl_by_split_and_never_what_is_held_out(tmp_path: Path) -> None:
+    lines = [row("a", "1", split="train", level=2, graph="g"), row("b", "2", split="heldout", level=1, graph="h")]
+    parquet.write_table(pa.Table.from_pylist(lines), tmp_path / "train-00000.parquet")
+    write(tmp_path / "validation" / "part.jsonl", [row("c", "3", level=1, graph="i")])
+    write(tmp_path / "heldout.jsonl", [row("d", "4")])
+    write(tmp_path / "contrastive.jsonl", [row("e", "5")])
+    found = rows.read([tmp_path])
+    assert [(one.completion, one.level, one.graph) for one in found["train"]] == [("1", 2, "g")]
+    assert [one.completion for one in found["validation"]] == ["3"]
+
+
+def test_rows_without_splits_are_divided_by_graph(tmp_path: Path) -> None:
+    file = write(tmp_path / "pairs.jsonl", [row(f"{i}", "x", graph=f"{i // 2}") for i in range(400)])
+    found = rows.read([file])
+    sides = {split: {one.graph for one in some} for split, some in found.items()}
+    assert 0 < len(sides["validation"]) < 20
+    assert not sides["train"] & sides["validation"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "no training rows"),
+        ([{"prompt": "text", "completion": []}], "row 0: prompt and completion are lists"),
+        ([row("a", "1", split="test")], "a split is one of"),
+        ([row("a", "1", split="train", graph="g"), row("b", "2", split="validation", graph="g")], "both in train"),
+    ],
+)
+def test_rows_that_are_wrong_are_one_line(tmp_path: Path, lines: list[dict[str, object]], message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        rows.read([write(tmp_path / "train.jsonl", lines)])
+    assert "\n" not in str(caught.value)
+
+
+# -- training
+
+
+def test_muon_takes_the_matrices_and_adamw_the_rest() -> None:
+    model = tiny_model()
+    parts = optimizers(model, "muon", 1e-3, fused=False).parts
+    held = [{id(p) for group in part.param_groups for p in group["params"]} for part in parts]
+    assert held[0] == {id(p) for layer in model.model.layers for p in layer.parameters() if p.dim() == 2}
+    assert held[0] | held[1] == {id(p) for p in model.parameters()} and not held[0] & held[1]
+
+
+def test_learning_rate_warms_up_and_comes_down() -> None:
+    assert scale("wsd", 10, 0.0) == pytest.approx(0.1)
+    assert scale("wsd", 1000, 0.5) == scale("cosine", 1000, 0.0) == 1.0
+    assert scale("wsd", 1000, 1.0) == scale("cosine", 1000, 1.0) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_training_lowers_the_loss(packed: packing.Packed, kind: loop.Kind) -> None:
+    model = tiny_model()
+    before = loop._Run(model, packed, loop.Recipe(batch=4), "cpu").validate({1: packed})[1]
+    loop.fit(model, packed, {}, loop.Recipe(minutes=0.03, batch=4, lr=1e-2, optimizer=kind), "cpu")
+    after = loop._Run(model, packed, loop.Recipe(batch=4), "cpu").validate({1: packed})[1]
+    assert after < before - 0.5
+
+
+def test_resuming_goes_on_with_the_same_steps(packed: packing.Packed, tmp_path: Path) -> None:
+    recipe = loop.Recipe(minutes=60, batch=2)
+
+    def run(steps: int, path: Path | None = None) -> loop._Run:
+        one = loop._Run(tiny_model(), packed, recipe, "cpu")
+        if path is not None:
+            one.restore(path)
+        for _, _ in zip(range(steps), one.steps(), strict=False):
+            pass
+        return one
+
+    whole = run(9)
+    run(5).save(tmp_path / "checkpoint.pt")
+    rest = run(4, tmp_path / "checkpoint.pt")
+    assert rest.progress.step == 9
+    for a, b in zip(whole.model.parameters(), rest.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_checkpoint_of_other_data_is_refused(
+    words: PreTrainedTokenizerFast, packed: packing.Packed, tmp_path: Path
+) -> None:
+    loop._Run(tiny_model(), packed, loop.Recipe(batch=2), "cpu").save(tmp_path / "checkpoint.pt")
+    other = packing.pack(words, DOCUMENTS[:5], 64)
+    with pytest.raises(UserError, match=r"another training \(rows\)"):
+        loop._Run(tiny_model(), other, loop.Recipe(batch=2), "cpu").restore(tmp_path / "checkpoint.pt")
+
+
+def test_the_command_leaves_a_model_and_no_checkpoint(tmp_path: Path) -> None:
+    data = write(tmp_path / "train.jsonl", [row(f"{i}", "x" * (i % 5 + 1), graph=f"{i}") for i in range(200)])
+    size = models.Size(hidden=32, intermediate=64, layers=1, heads=2, positions=256)
+    recipe = loop.Recipe(minutes=0.01, batch=2)
+    partial = tmp_path / "out" / "checkpoint.pt.partial"
+    partial.parent.mkdir()
+    partial.write_bytes(b"torn")
+    folder = command.train([data], tmp_path / "out", size, recipe, length=128, vocabulary=300)
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["model", "outcome.json", "tokenizer"]
+    model, tokenizer = models.load(ModelConfig(id=str(folder)))
+    assert tokenizer.chat_template == bpe.CHAT_TEMPLATE
+    assert models.prompt_style(ModelConfig(id=str(folder))) == "bare"
+    assert model.config.vocab_size >= len(tokenizer)
+    assert json.loads((tmp_path / "out" / "outcome.json").read_text())["steps"] > 0
+    assert command.train([data], tmp_path / "out", size, recipe) == folder

@@ -1,0 +1,18 @@
+"""The operators that a kernel is built around, and who writes each."""
+
+from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, rows, scans
+from tritonsmith.data.lower.forward import Emitter
+
+ANCHORS: dict[str, Emitter] = {
+    **rows.EMITTERS,
+    **norms.EMITTERS,
+    **scans.EMITTERS,
+    **matmul.EMITTERS,
+    **attention.EMITTERS,
+    **conv.EMITTERS,
+    **pooling.EMITTERS,
+    **indexing.EMITTERS,
+}
+
+PROLOGUES: dict[str, str] = dict.fromkeys(rows.REDUCTIONS, "self")
+"""The argument that an anchor can compute while it loads it."""

@@ -1,0 +1,5 @@
+"""Convolutions."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

@@ -1,0 +1,207 @@
+"""From a task to a candidate: the units in order, the class around them, and the plan."""
+
+import ast
+
+from tritonsmith.data.lower import simplify, views
+from tritonsmith.data.lower.anchors import ANCHORS, PROLOGUES
+from tritonsmith.data.lower.forward import Forward, members_read
+from tritonsmith.data.lower.pointwise import is_pointwise
+from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
+from tritonsmith.data.lower.site import Site, compute
+from tritonsmith.data.lower.text import HEAD, Kernel
+from tritonsmith.data.lower.trace import Op, Untraceable, Value, trace
+from tritonsmith.data.pair import Miss, Pair
+from tritonsmith.source import parse
+from tritonsmith.tasks.format import TaskError
+from tritonsmith.types import Task
+
+
+def convert(task: Task) -> Pair | Miss:
+    """A candidate for a task with its plan, not judged yet; or why there is none."""
+    try:
+        tree = parse(task.source)
+        model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
+        written = next(n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
+        if written.args.vararg or written.args.kwonlyargs or written.args.kwarg:
+            return Miss("forward takes more than plain arguments")
+        arguments = [argument.arg for argument in written.args.args[1:]]
+        program = trace(task, arguments)
+        simplify.simplify(program)
+        forward = Forward(program, members_read(model))
+        _begin(forward)
+        for unit in schedule(program, _kind, PROLOGUES):
+            _emit(forward, unit)
+        result = _returned(forward, program.output)
+    except StopIteration:
+        return Miss("no Model.forward")
+    except (TaskError, SyntaxError) as error:
+        return Miss(str(error).splitlines()[0])
+    except Untraceable as error:
+        return Miss(str(error))
+    if not forward.kernels:
+        return Miss("nothing to compute")
+    return Pair(_plan(forward), _assemble(forward, tree, model, arguments, result))
+
+
+def _kind(op: Op) -> Kind:
+    if op.name in views.VIEWS or op.name == "as_shape":
+        return "view"
+    if op.name in ANCHORS:
+        return "anchor"
+    if is_pointwise(op):
+        return "pointwise"
+    raise Untraceable(f"no lowering of {op.name}")
+
+
+def _begin(forward: Forward) -> None:
+    """Inputs that kernels read come in order."""
+    names = [value.name for value in forward.program.inputs]
+    for value in forward.program.inputs:
+        forward.hold(value, value.name)
+    if names:
+        forward.lines.append(f"{', '.join(names)} = {', '.join(f'{name}.contiguous()' for name in names)}")
+
+
+def _emit(forward: Forward, unit: Unit) -> None:
+    if unit.kind == "view":
+        assert unit.op is not None
+        if unit.op.name == "as_shape":
+            forward.relabel(unit.op.result, unit.op.tensor("self"))
+        else:
+            views.emit_view(forward, unit.op)
+    elif unit.kind == "anchor":
+        assert unit.op is not None
+        ANCHORS[unit.op.name](forward, unit.op, unit)
+    else:
+        assert unit.group is not None
+        _emit_pointwise(forward, unit.group)
+
+
+def _emit_pointwise(forward: Forward, group: Group) -> None:
+    """A kernel over the elements of the result."""
+    shape = group.root.shape
+    names = "_".join(dict.fromkeys(op.name for op in group.ops))
+    kernel = Kernel(forward.kernel_name(names if len(group.ops) <= 3 else "pointwise"))
+    same = next((forward.held(v) for v in group.externals if v.shape == shape), None)
+    if same is None:
+        sizes = broadcast_sizes(forward, group)
+        out = forward.allocate(group.root, sizes)
+    else:
+        out = forward.allocate(group.root, same)
+    size = kernel.size("n", f"{out.name}.numel()")
+    kernel.line("offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
+    kernel.line(f"mask = offs < {size}")
+    site = Site(shape, out.name, "offs", "mask")
+    bound: dict[Value, str] = {}
+    compute(kernel, site, group, forward.held, bound, forward.number)
+    kernel.line(f"tl.store({kernel.pointer('out', out.name)} + offs, {bound[group.root]}, mask=mask)")
+    kernel.constant("BLOCK", "1024")
+    kernel.grid = f"(triton.cdiv({out.name}.numel(), 1024),)"
+    forward.notes.append(f"{kernel.name}: blocks of 1024 elements, a mask for the rest")
+    forward.emit(kernel)
+
+
+def broadcast_sizes(forward: Forward, group: Group) -> list[str]:
+    """The sizes of a result that no single operand has."""
+    shape = group.root.shape
+    sizes = []
+    for i, size in enumerate(shape):
+        for value in group.externals:
+            place = i - (len(shape) - len(value.shape))
+            if place >= 0 and value.shape[place] == size:
+                sizes.append(f"{forward.held(value).name}.shape[{place}]")
+                break
+        else:
+            raise Untraceable("a shape that no operand has")
+    return sizes
+
+
+def _returned(forward: Forward, output: object) -> str:
+    """The returned expression, in the task's structure."""
+    if isinstance(output, Value):
+        return forward.held(output).name
+    if isinstance(output, (tuple, list)):
+        inside = ", ".join(_returned(forward, one) for one in output)
+        return f"[{inside}]" if isinstance(output, list) else f"({inside}{',' if len(output) == 1 else ''})"
+    if isinstance(output, dict):
+        return "{" + ", ".join(f"{key!r}: {_returned(forward, one)}" for key, one in output.items()) + "}"
+    raise Untraceable("an output that is no tensor")
+
+
+# -- the class
+
+
+def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, arguments: list[str], result: str) -> str:
+    lines = [HEAD, *_context(tree, model)]
+    for helper in forward.helpers:
+        lines += ["", helper, ""]
+    for kernel in forward.kernels:
+        lines += ["", kernel.definition(), ""]
+    lines += ["", "class ModelNew(nn.Module):"]
+    constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    if constructor is not None and len(constructor.body) > 1:
+        lines += [*_indented(_constructor(constructor)), ""]
+    lines += [f"    def forward(self, {', '.join(arguments)}):"]
+    lines += [f"        {line}" for line in [*forward.lines, f"return {result}"]]
+    return "\n".join(lines) + "\n"
+
+
+def _constructor(written: ast.FunctionDef) -> str:
+    """The task's own constructor, without what only people read."""
+    body = [n for n in written.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+    first = body[0]
+    if isinstance(first, ast.Expr) and "super" in ast.unparse(first):
+        body[0] = ast.parse("super().__init__()").body[0]
+    plain = ast.FunctionDef(
+        name="__init__",
+        args=ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(argument.arg) for argument in written.args.args],
+            vararg=None,
+            kwonlyargs=[],
+            kw_defaults=[],
+            kwarg=None,
+            defaults=written.args.defaults,
+        ),
+        body=body,
+        decorator_list=[],
+    )
+    return ast.unparse(ast.fix_missing_locations(plain))
+
+
+def _context(tree: ast.Module, model: ast.ClassDef) -> list[str]:
+    """The task's own imports, constants, functions and classes that the constructor needs."""
+    constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    wanted = _names(constructor) - {a.arg for a in constructor.args.args} if constructor is not None else set()
+    found: list[str] = []
+    for node in reversed(tree.body):
+        defined = _defined(node)
+        if not defined & wanted or defined & {"torch", "nn", "Model"}:
+            continue
+        wanted |= _names(node)
+        found.insert(0, ast.unparse(node))
+    return found
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {alias.asname or alias.name.split(".")[0] for alias in node.names}
+    if isinstance(node, ast.Assign):
+        return {leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)}
+    return set()
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" if line else "" for line in text.splitlines()]
+
+
+def _plan(forward: Forward) -> str:
+    """What is computed and how it is split: a line for the operators, a line a kernel."""
+    names = " -> ".join(op.name for op in forward.program.ops if op.name != "as_shape")
+    return "\n".join([f"Operators: {names}.", *(f"{note}." for note in forward.notes)])

@@ -1,0 +1,199 @@
+"""`forward` while it is written: which tensors are in memory, the kernels, the statements.
+
+Emitters of anchors work through this: they ask where a tensor lies, allocate results, and spell numbers so that they
+follow from the task's own members rather than from today's sizes.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import torch
+from torch import nn
+
+from tritonsmith.data.lower.schedule import Unit
+from tritonsmith.data.lower.site import Held
+from tritonsmith.data.lower.text import Kernel, safe
+from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value
+
+
+@dataclass
+class Forward:
+    """The pieces of one candidate."""
+
+    program: Program
+    read_members: frozenset[str]
+    """Names of `self` that the task's own methods read."""
+    lines: list[str] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    helpers: list[str] = field(default_factory=list)
+    """Source of functions that kernels call."""
+    notes: list[str] = field(default_factory=list)
+    """Lines of the plan, one a kernel."""
+    _held: dict[Value, Held] = field(default_factory=dict)
+    _buffers: int = 0
+
+    # -- kernels
+
+    def kernel_name(self, stem: str) -> str:
+        """A name for a kernel, taken by no other."""
+        taken = {kernel.name for kernel in self.kernels}
+        name = f"{stem}_kernel"
+        return (
+            name
+            if name not in taken
+            else next(f"{stem}_kernel{k}" for k in count(2) if f"{stem}_kernel{k}" not in taken)
+        )
+
+    def emit(self, kernel: Kernel) -> None:
+        """Launch a finished kernel here."""
+        self.kernels.append(kernel)
+        self.lines += kernel.launch()
+
+    # -- tensors
+
+    def hold(self, value: Value, name: str, label: str | None = None, contiguous: bool = True) -> Held:
+        """Note under which variable a tensor is in memory."""
+        label = label or name.rsplit(".", 1)[-1].replace("[", "").replace("]", "")
+        held = Held(name, value.shape, safe(label), contiguous, value.dtype.is_floating_point)
+        self._held[value] = held
+        return held
+
+    def held(self, value: Value) -> Held:
+        """Where a tensor lies. Parameters lie where the task keeps them."""
+        if value not in self._held:
+            if value.kind != "parameter":
+                raise Untraceable(f"{value.name} is not in memory")
+            owner, _, last = value.name.rpartition(".")
+            scope = owner.rpartition(".")[2].replace("[", "").replace("]", "")
+            alone = sum(p.name.rpartition(".")[2] == last for p in self.program.parameters.values()) == 1
+            self.hold(value, value.name, last if alone or scope == "self" else f"{scope}_{last}")
+        return self._held[value]
+
+    def in_order(self, value: Value) -> Held:
+        """Where a tensor lies, its elements in order; copied first where they are not."""
+        held = self.held(value)
+        if held.contiguous:
+            return held
+        name = self.fresh()
+        self.lines.append(f"{name} = {held.name}.contiguous()")
+        return self.hold(value, name)
+
+    def relabel(self, value: Value, source: Value) -> None:
+        """The value is the source with sizes of one added or left out: nothing happens in memory."""
+        self._held[value] = replace(self.held(source), shape=value.shape)
+
+    def fresh(self) -> str:
+        """A new variable."""
+        self._buffers += 1
+        return f"t{self._buffers}"
+
+    def allocate(self, value: Value, shape: Sequence[str] | Held) -> Held:
+        """Memory for a result: of the shape of a tensor that is there, or of these sizes."""
+        last = any(value is one for one in self.program.outputs) and len(self.program.outputs) == 1
+        name = "out" if last else self.fresh()
+        kind = self._like(value)
+        if isinstance(shape, Held):
+            same = kind == f"{shape.name}.dtype"
+            self.lines.append(f"{name} = torch.empty_like({shape.name}{'' if same else f', dtype={kind}'})")
+        else:
+            sizes = ", ".join(shape) + ("," if len(shape) == 1 else "")
+            device = kind.removesuffix(".dtype") if kind.endswith(".dtype") else self._any()
+            self.lines.append(f"{name} = torch.empty(({sizes}), dtype={kind}, device={device}.device)")
+        return self.hold(value, name)
+
+    def scratch(self, sizes: str, like: Held, kind: str = "torch.float32") -> str:
+        """Memory for a kernel's intermediate figures; the variable's name."""
+        name = self.fresh()
+        self.lines.append(f"{name} = torch.empty({sizes}, dtype={kind}, device={like.name}.device)")
+        return name
+
+    def _like(self, value: Value) -> str:
+        """The dtype of a result: that of an input or weight which has it, so that other precisions follow."""
+        known = [*self.program.inputs, *self.program.parameters.values()]
+        for one in known:
+            if one.dtype == value.dtype and value.dtype.is_floating_point:
+                return f"{self.held(one).name}.dtype"
+        return str(value.dtype)
+
+    def _any(self) -> str:
+        known = [*self.program.inputs, *self.program.parameters.values()]
+        if not known:
+            raise Untraceable("no tensor to take the device from")
+        return self.held(known[0]).name
+
+    # -- numbers
+
+    def expression(self, op: Op, name: str, index: int | None = None) -> str:
+        """An argument that is a number, as `forward` writes it; `index` picks from a list."""
+        given = op.args.get(name)
+        one = given[min(index or 0, len(given) - 1)] if isinstance(given, (list, tuple)) else given
+        if op.owner and (found := self._member(op.owner, name, one, index)):
+            return found
+        return self._attribute(one) or spell(one)
+
+    def number(self, kernel: Kernel, op: Op, name: str, given: object) -> str:
+        """An argument that is a number, as a kernel writes it: its own parameter where it is a member of the model."""
+        floating = any(operand.dtype.is_floating_point for operand in op.operands)
+        if isinstance(given, (int, float)) and not isinstance(given, bool):
+            if op.owner and (found := self._member(op.owner, name, given, None)):
+                return kernel.size(safe(name), found)
+            if found := self._attribute(given):
+                return kernel.size(safe(found.rsplit(".", 1)[-1]), found)
+            if isinstance(given, int) and floating and name not in ("alpha", "exponent"):
+                return spell(float(given))
+        return spell(given)
+
+    def _member(self, owner: str, name: str, given: object, index: int | None) -> str | None:
+        """The owner's own attribute of that name, unless it is what its constructor takes by default."""
+        module = _resolve(self.program.model, owner)
+        attribute = getattr(module, name, None)
+        default = inspect.signature(type(module).__init__).parameters.get(name)
+        if default is not None and default.default == attribute:
+            return None
+        if isinstance(attribute, (tuple, list)) and index is not None and len(attribute) > index:
+            return f"{owner}.{name}[{index}]" if attribute[index] == given else None
+        if type(attribute) in (int, float) and attribute == given:
+            return f"{owner}.{name}"
+        return None
+
+    def _attribute(self, given: object) -> str | None:
+        """A member of the model itself that has this value and that its methods read."""
+        if type(given) not in (int, float) or given in (0, 1, -1):
+            return None
+        for name, value in vars(self.program.model).items():
+            if name in self.read_members and type(value) is type(given) and value == given:
+                return f"self.{name}"
+        return None
+
+
+Emitter = Callable[[Forward, Op, Unit], None]
+"""Writes the kernel of an anchor, with its prologue and epilogue."""
+
+
+def spell(given: object) -> str:
+    """A literal."""
+    if isinstance(given, float) and given in (float("inf"), float("-inf")):
+        return f'float("{given}")'
+    if isinstance(given, torch.dtype):
+        return str(given)
+    return repr(given)
+
+
+def members_read(model: ast.ClassDef) -> frozenset[str]:
+    """Names of `self` that the class's methods other than the constructor read."""
+    methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
+    return frozenset(
+        node.attr
+        for method in methods
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    )
+
+
+def _resolve(model: nn.Module, spelled: str) -> nn.Module:
+    """The submodule that `self.layers[0].act` names."""
+    name = spelled.removeprefix("self").replace("[", ".").replace("]", "").lstrip(".")
+    return model.get_submodule(name)

@@ -1,0 +1,5 @@
+"""Gathering, joining and splitting."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

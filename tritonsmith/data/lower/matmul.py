@@ -1,0 +1,5 @@
+"""Matrix products."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

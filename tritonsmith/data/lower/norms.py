@@ -1,0 +1,5 @@
+"""Normalisations over several dimensions."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

@@ -1,0 +1,167 @@
+"""Operators on single elements, as expressions of triton.language over values in float32.
+
+`{self}`, `{other}`, ... stand for the arguments by torch's names: names of values, or numbers. Functions are written
+with what triton.language has on every target; libdevice is not needed.
+"""
+
+from collections.abc import Callable, Mapping
+
+from tritonsmith.data.lower.trace import Op, Untraceable
+
+_TANH = "2.0 * tl.sigmoid(2.0 * {0}) - 1.0"
+_INVERSE_SQRT2 = "0.7071067811865476"
+
+EXPRESSIONS: dict[str, str] = {
+    "relu": "tl.maximum({self}, 0.0)",
+    "relu6": "tl.minimum(tl.maximum({self}, 0.0), 6.0)",
+    "sigmoid": "tl.sigmoid({self})",
+    "tanh": _TANH.format("{self}"),
+    "silu": "{self} * tl.sigmoid({self})",
+    "softsign": "{self} / (1.0 + tl.abs({self}))",
+    "hardswish": "{self} * tl.minimum(tl.maximum({self} + 3.0, 0.0), 6.0) / 6.0",
+    "hardsigmoid": "tl.minimum(tl.maximum({self} + 3.0, 0.0), 6.0) / 6.0",
+    "hardtanh": "tl.minimum(tl.maximum({self}, {min_val}), {max_val})",
+    "log_sigmoid": "tl.minimum({self}, 0.0) - tl.log(1.0 + tl.exp(-tl.abs({self})))",
+    # tanh(log(1 + e^x)) = 1 - 2 / (1 + (1 + e^x)^2); an infinite e^x gives x, as it should
+    "mish": "{self} * (1.0 - 2.0 / (1.0 + (1.0 + tl.exp({self})) * (1.0 + tl.exp({self}))))",
+    "elu": "tl.where({self} > 0.0, {self}, {alpha} * (tl.exp(tl.minimum({self}, 0.0)) - 1.0))",
+    "celu": "tl.maximum({self}, 0.0) + tl.minimum({alpha} * (tl.exp(tl.minimum({self}, 0.0) / {alpha}) - 1.0), 0.0)",
+    "selu": (
+        "1.0507009873554805 * tl.where({self} > 0.0, {self}, "
+        "1.6732632423543772 * (tl.exp(tl.minimum({self}, 0.0)) - 1.0))"
+    ),
+    "leaky_relu": "tl.where({self} > 0.0, {self}, {self} * {negative_slope})",
+    "prelu": "tl.where({self} > 0.0, {self}, {self} * {weight})",
+    "softshrink": "tl.maximum({self} - {lambd}, 0.0) + tl.minimum({self} + {lambd}, 0.0)",
+    "hardshrink": "tl.where(tl.abs({self}) > {lambd}, {self}, 0.0)",
+    "threshold": "tl.where({self} > {threshold}, {self}, {value})",
+    "abs": "tl.abs({self})",
+    "neg": "-{self}",
+    "square": "{self} * {self}",
+    "sin": "tl.sin({self})",
+    "cos": "tl.cos({self})",
+    "exp": "tl.exp({self})",
+    "exp2": "tl.exp2({self})",
+    "expm1": "tl.exp({self}) - 1.0",
+    "log": "tl.log({self})",
+    "log2": "tl.log2({self})",
+    "log1p": "tl.log(1.0 + {self})",
+    "log10": "tl.log({self}) * 0.4342944819032518",
+    "sqrt": "tl.sqrt({self})",
+    "rsqrt": "tl.rsqrt({self})",
+    "reciprocal": "1.0 / {self}",
+    "erf": "tl.math.erf({self})",
+    "sinh": "(tl.exp({self}) - tl.exp(-{self})) / 2.0",
+    "cosh": "(tl.exp({self}) + tl.exp(-{self})) / 2.0",
+    "floor": "tl.floor({self})",
+    "ceil": "tl.ceil({self})",
+    "sign": "tl.where({self} > 0.0, 1.0, tl.where({self} < 0.0, -1.0, 0.0))",
+    "mul": "{self} * {other}",
+    "div": "{self} / {other}",
+    "maximum": "tl.maximum({self}, {other})",
+    "minimum": "tl.minimum({self}, {other})",
+    "max": "tl.maximum({self}, {other})",
+    "min": "tl.minimum({self}, {other})",
+    "clamp_min": "tl.maximum({self}, {min})",
+    "clamp_max": "tl.minimum({self}, {max})",
+    "gt": "{self} > {other}",
+    "ge": "{self} >= {other}",
+    "lt": "{self} < {other}",
+    "le": "{self} <= {other}",
+    "eq": "{self} == {other}",
+    "ne": "{self} != {other}",
+    "logical_and": "({self} != 0) & ({other} != 0)",
+    "logical_or": "({self} != 0) | ({other} != 0)",
+    "bitwise_and": "{self} & {other}",
+    "bitwise_or": "{self} | {other}",
+    "logical_not": "{self} == 0",
+    "bitwise_not": "{self} == 0",
+    "where": "tl.where({condition} != 0, {self}, {other})",
+    "masked_fill": "tl.where({mask} != 0, {value}, {self})",
+    "lerp": "{self} + {weight} * ({end} - {self})",
+    "addcmul": "{self} + {value} * {tensor1} * {tensor2}",
+    "addcdiv": "{self} + {value} * {tensor1} / {tensor2}",
+    "sigmoid_backward": "{grad_output} * {output} * (1.0 - {output})",
+    "copy": "{self}",
+}
+
+
+def _add(a: Mapping[str, str]) -> str:
+    return f"{a['self']} + {a['other']}" if a["alpha"] == "1" else f"{a['self']} + {a['alpha']} * {a['other']}"
+
+
+def _sub(a: Mapping[str, str]) -> str:
+    return f"{a['self']} - {a['other']}" if a["alpha"] == "1" else f"{a['self']} - {a['alpha']} * {a['other']}"
+
+
+def _rsub(a: Mapping[str, str]) -> str:
+    return f"{a['other']} - {a['self']}" if a["alpha"] == "1" else f"{a['other']} - {a['alpha']} * {a['self']}"
+
+
+def _clamp(a: Mapping[str, str]) -> str:
+    inner = a["self"] if a["min"] == "None" else f"tl.maximum({a['self']}, {a['min']})"
+    return inner if a["max"] == "None" else f"tl.minimum({inner}, {a['max']})"
+
+
+def _gelu(a: Mapping[str, str]) -> str:
+    x = a["self"]
+    if a["approximate"] == "'tanh'":
+        # tanh(u) = 2 sigmoid(2u) - 1 in gelu's tanh form, u = sqrt(2 / pi) (x + 0.044715 x^3)
+        return f"{x} * tl.sigmoid(1.5957691216057308 * ({x} + 0.044715 * {x} * {x} * {x}))"
+    return f"{x} * (1.0 + tl.math.erf({x} * {_INVERSE_SQRT2})) / 2.0"
+
+
+def _softplus(a: Mapping[str, str]) -> str:
+    x = a["self"]
+    if a["beta"] in ("1", "1.0") and a["threshold"] in ("20", "20.0"):
+        return f"tl.maximum({x}, 0.0) + tl.log(1.0 + tl.exp(-tl.abs({x})))"
+    soft = f"tl.log(1.0 + tl.exp(tl.minimum({x} * {a['beta']}, {a['threshold']}))) / {a['beta']}"
+    return f"tl.where({x} * {a['beta']} > {a['threshold']}, {x}, {soft})"
+
+
+def _pow(a: Mapping[str, str]) -> str:
+    x, exponent = a["self"], a["exponent"]
+    known = {
+        "2": f"{x} * {x}",
+        "3": f"{x} * {x} * {x}",
+        "4": f"{x} * {x} * {x} * {x}",
+        "0.5": f"tl.sqrt({x})",
+        "-0.5": f"tl.rsqrt({x})",
+        "1": x,
+        "-1": f"1.0 / {x}",
+    }
+    key = exponent.strip("()").removesuffix(".0")
+    return known[key] if key in known else f"tl.exp({exponent} * tl.log({x}))"
+
+
+WRITERS: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "add": _add,
+    "sub": _sub,
+    "rsub": _rsub,
+    "clamp": _clamp,
+    "gelu": _gelu,
+    "softplus": _softplus,
+    "pow": _pow,
+}
+
+COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or", "logical_not", "bitwise_not"))
+
+
+def is_pointwise(op: Op) -> bool:
+    """Whether the operator works element by element; max and min do only with two tensors."""
+    if op.name in ("max", "min"):
+        return "other" in op.args
+    if op.name == "div" and op.args.get("rounding_mode") is not None:
+        return False
+    if op.name == "pow" and not isinstance(op.args.get("exponent"), (int, float)):
+        return False
+    return op.name in EXPRESSIONS or op.name in WRITERS
+
+
+def write(op: Op, arguments: Mapping[str, str]) -> str:
+    """The operator over its arguments' names and numbers. Raises Untraceable for one that is not known."""
+    if op.name in WRITERS:
+        return WRITERS[op.name](arguments)
+    if op.name in EXPRESSIONS:
+        return EXPRESSIONS[op.name].format(**arguments)
+    raise Untraceable(f"no way to write {op.name}")

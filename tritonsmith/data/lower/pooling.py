@@ -1,0 +1,5 @@
+"""Pooling and resizing."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

@@ -1,0 +1,5 @@
+"""Cumulative operators."""
+
+from tritonsmith.data.lower.forward import Emitter
+
+EMITTERS: dict[str, Emitter] = {}

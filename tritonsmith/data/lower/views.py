@@ -1,0 +1,99 @@
+"""Views: what `forward` may leave to torch, since nothing is computed or moved."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from tritonsmith.data.lower.forward import Forward
+from tritonsmith.data.lower.trace import Op, Untraceable, Value
+
+
+def _shape(forward: Forward, op: Op, source: Value) -> str:
+    return ", ".join(new_sizes(forward.held(source).name, source.shape, op.result.shape))
+
+
+def new_sizes(name: str, old: Sequence[int], new: Sequence[int]) -> list[str]:
+    """The new shape in terms of the old one: equal sizes and products of neighbours by name, one -1, else numbers."""
+    sizes: list[str] = []
+    i = j = 0
+    inferred = False
+    while j < len(new):
+        if new[j] == 1 and (i >= len(old) or old[i] != 1):
+            sizes.append("1")
+            j += 1
+            continue
+        if i >= len(old):
+            raise Untraceable("a view that cannot be followed")
+        first_i, first_j = i, j
+        left, right = old[i], new[j]
+        i, j = i + 1, j + 1
+        while left != right:
+            if left < right and i < len(old):
+                left, i = left * old[i], i + 1
+            elif right < left and j < len(new):
+                right, j = right * new[j], j + 1
+            else:
+                raise Untraceable("a view that cannot be followed")
+        before, after = range(first_i, i), range(first_j, j)
+        if len(after) == 1 and len(before) == 1:
+            sizes.append(f"{name}.shape[{before[0]}]")
+        elif len(after) == 1:
+            sizes.append("-1" if not inferred else " * ".join(f"{name}.shape[{d}]" for d in before))
+            inferred = True
+        else:
+            # One factor follows from the rest; it is the largest, which is the likeliest to change.
+            free = max(after, key=lambda d: new[d])
+            sizes += ["-1" if d == free and not inferred else str(new[d]) for d in after]
+            inferred = True
+    return sizes
+
+
+VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
+    "view": lambda f, op, x: f"reshape({_shape(f, op, x)})",
+    "reshape": lambda f, op, x: f"reshape({_shape(f, op, x)})",
+    "flatten": lambda f, op, x: f"flatten({op.args['start_dim']}{_end(op)})",
+    "unflatten": lambda f, op, x: f"reshape({_shape(f, op, x)})",
+    "unsqueeze": lambda f, op, x: f"unsqueeze({op.args['dim']})",
+    "squeeze": lambda f, op, x: f"squeeze({'' if op.args.get('dim') is None else _listed(op.args['dim'])})",
+    "transpose": lambda f, op, x: f"transpose({op.args['dim0']}, {op.args['dim1']})",
+    "permute": lambda f, op, x: f"permute({_listed(op.args['dims'])})",
+    "t": lambda f, op, x: "t()",
+    "numpy_T": lambda f, op, x: "t()" if len(x.shape) == 2 else f"permute({_listed(range(len(x.shape))[::-1])})",
+    "mT": lambda f, op, x: "transpose(-2, -1)",
+    "select": lambda f, op, x: f"select({op.args['dim']}, {op.args['index']})",
+}
+
+
+def _end(op: Op) -> str:
+    return "" if op.args["end_dim"] == -1 else f", {op.args['end_dim']}"
+
+
+def _listed(given: object) -> str:
+    return ", ".join(map(str, given)) if isinstance(given, (list, tuple, range)) else str(given)
+
+
+def emit_view(forward: Forward, op: Op) -> None:
+    """The view as a statement; what it gives may lie out of order."""
+    source = op.tensor("self")
+    held = forward.held(source)
+    needs_order = op.name in ("view", "reshape", "flatten", "unflatten")
+    if needs_order:
+        held = forward.in_order(source)
+    name = forward.fresh()
+    forward.lines.append(f"{name} = {held.name}.{VIEWS[op.name](forward, op, source)}")
+    forward.hold(op.result, name, contiguous=held.contiguous and _keeps_order(op, source))
+
+
+def _keeps_order(op: Op, source: Value) -> bool:
+    """Whether the view of an ordered tensor is ordered."""
+    meta = torch.empty(source.shape, device="meta")
+    if op.name in ("transpose", "permute", "t", "numpy_T", "mT", "select"):
+        text = {"mT": "transpose(-2, -1)", "numpy_T": f"permute({_listed(range(len(source.shape))[::-1])})"}
+        if op.name == "transpose":
+            return meta.transpose(op.args["dim0"], op.args["dim1"]).is_contiguous()  # type: ignore[arg-type]
+        if op.name == "permute":
+            return meta.permute(op.args["dims"]).is_contiguous()  # type: ignore[arg-type]
+        if op.name == "select":
+            return meta.select(op.args["dim"], op.args["index"]).is_contiguous()  # type: ignore[arg-type]
+        return meta.mT.is_contiguous() if op.name in text or op.name == "t" else False
+    return True

@@ -1,0 +1,107 @@
+"""What a build's worker processes do: draw tasks, ask the sources, judge. Each call gets and gives plain data.
+
+Two kinds of workers, so that a source that crashes or hangs takes no warm verifier with it: see `workers`.
+"""
+
+import logging
+import random
+import time
+from multiprocessing.util import Finalize
+
+import torch
+
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.data import mutate
+from tritonsmith.data.draw import Drawing
+from tritonsmith.data.pair import Miss
+from tritonsmith.data.sources import source
+from tritonsmith.data.store import Answer, Item, Survey
+from tritonsmith.data.survey import survey
+from tritonsmith.tasks.format import one_line
+from tritonsmith.types import Candidate, Task
+from tritonsmith.verify import form
+from tritonsmith.verify.pool import Verifier
+
+log = logging.getLogger(__name__)
+
+_verifier: Verifier | None = None
+"""A judging worker's own: judges in many threads of one process would wait for its interpreter lock."""
+
+
+def start() -> None:
+    """Make a fresh process one that works on one core."""
+    torch.set_num_threads(1)
+
+
+def start_judge(settings: VerifyConfig, extensions: ExtensionsConfig) -> None:
+    """Make a fresh process one that judges."""
+    global _verifier
+    start()
+    _verifier = Verifier(settings.model_copy(update={"workers": 1}), extensions=extensions)
+    Finalize(None, _verifier.close, exitpriority=10)
+
+
+def draw(drawing: Drawing, number: int) -> list[Item] | None:
+    """A chunk of tasks."""
+    return drawing.chunk(number)
+
+
+def convert(task: Task, names: list[str]) -> tuple[Survey, list[Answer]]:
+    """What is known of a task, and what each source of answers gives for it."""
+    return survey(task), [_ask(name, task) for name in names]
+
+
+def judge(task: Task, answers: list[Answer], contrastive: bool, seed: str) -> list[Answer]:
+    """The answers with their verdicts; with `contrastive`, behind them a planted bug for each right one."""
+    told = [_judged(task, answer) for answer in answers]
+    if contrastive:
+        rng = random.Random(seed)
+        right = [answer for answer in told if answer.verdict is not None and answer.verdict.correct]
+        planted = [(answer, bug) for answer in right if (bug := mutate.mutate(answer.code, rng)) is not None]
+        told += [
+            _judged(
+                task,
+                answer.model_copy(
+                    update={
+                        "code": bug.source,
+                        "program": form.program(bug.source),
+                        "planted": bug.kind,
+                        "right": answer.code,
+                    }
+                ),
+            )
+            for answer, bug in planted
+        ]
+    return told
+
+
+def _ask(name: str, task: Task) -> Answer:
+    began = time.perf_counter()
+    try:
+        given = source(name)(task)
+    except Exception as error:  # a source's own fault: the other tasks go on, and the report counts it
+        log.debug("%s fails on %s", name, task.id, exc_info=True)
+        return Answer(source=name, kind="failed", reason=one_line(error)[:200], seconds=_since(began))
+    if isinstance(given, Miss):
+        return Answer(source=name, kind="miss", reason=given.reason, seconds=_since(began))
+    return Answer(
+        source=name,
+        kind="candidate",
+        plan=given.plan,
+        code=given.source,
+        program=form.program(given.source),
+        seconds=_since(began),
+    )
+
+
+def _judged(task: Task, answer: Answer) -> Answer:
+    if answer.kind != "candidate":
+        return answer
+    if _verifier is None:
+        raise RuntimeError("only a worker that was started by `start_judge` has a verifier")
+    verdict = _verifier.verify(task, Candidate(task=task.id, source=answer.code))
+    return answer.model_copy(update={"verdict": verdict})
+
+
+def _since(began: float) -> float:
+    return round(time.perf_counter() - began, 4)

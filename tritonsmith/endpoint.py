@@ -1,0 +1,387 @@
+"""Completions from a server that speaks OpenAI's chat API: vLLM, `transformers serve`, a vendor's.
+
+`Endpoint` asks many questions side by side, waits and asks again where a server is busy or broken, and stops at its
+budget. What a model wrote is data, however poor; only a server that does not do its work is an error, of one line.
+It has the `sample` of `train.generate.Sampler`, so whatever evaluates a local model evaluates a served one.
+
+Keeps nothing on disk: `evaluate` and `data.distill` do. No streaming, no tools, no log-probabilities.
+"""
+
+import asyncio
+import logging
+import queue
+import re
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import cast
+
+import openai
+from openai.types.chat import ChatCompletionMessageParam
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
+
+from tritonsmith import progress
+from tritonsmith.errors import UserError
+from tritonsmith.prompts import Message, Style
+
+logger = logging.getLogger(__name__)
+
+_FOR_GOOD = {401: "refuses the key", 403: "refuses access", 404: "has no such path or model", 405: "takes no chats"}
+"""HTTP status codes that asking again does not change, and what they mean."""
+
+
+class EndpointError(UserError):
+    """A server that does not answer, or does not speak the protocol; its text is one line."""
+
+
+class BudgetSpent(EndpointError):
+    """The budget does not allow another question."""
+
+
+@dataclass
+class Budget:
+    """How much may be asked for, and how much has been."""
+
+    requests: int | None = None
+    """Completions to pay for; None: any number."""
+    tokens: int | None = None
+    """Tokens to pay for, prompts and completions together. What is under way when they are spent is still answered."""
+    spent_requests: int = 0
+    """Answers paid for already, and those under way."""
+    spent_tokens: int = 0
+
+    def take(self) -> bool:
+        """Set a request aside; False where there is none left."""
+        enough = self.requests is None or self.spent_requests < self.requests
+        if not enough or (self.tokens is not None and self.spent_tokens >= self.tokens):
+            return False
+        self.spent_requests += 1
+        return True
+
+    def __str__(self) -> str:
+        limits = ((self.requests, "completions"), (self.tokens, "tokens"))
+        return " and ".join(f"{limit} {what}" for limit, what in limits if limit is not None)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One completion that is asked for."""
+
+    messages: Sequence[Message]
+    temperature: float = 0.8
+    top_p: float = 1.0
+    max_new_tokens: int = 2048
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    text: str
+    """What the model wrote; empty where it wrote nothing."""
+    reasoning: str = ""
+    """What it thought before, where the server tells that apart."""
+    tokens: int = 0
+    """Prompt and completion together, as the server counts them; one for 4 characters where it does not."""
+    cut: bool = False
+    """Whether it ended at the limit of tokens instead of by itself."""
+
+
+@dataclass
+class Endpoint:
+    """A server, and how it is treated."""
+
+    url: str
+    """Base URL, such as `http://localhost:8000/v1`."""
+    model: str | None = None
+    """The model's name there; where not given, the only one that is served."""
+    key: str | None = None
+    """API key, where the server wants one. The environment is not asked: a key must not go to another's server."""
+    prompt_style: Style = "full"
+    """How prompts for this model are to be written; for the caller, who makes them."""
+    concurrency: int = 8
+    """Questions under way at once."""
+    timeout: float = 300.0
+    """Seconds after which an answer is given up and asked for again."""
+    retries: int = 4
+    """How often the client asks again after a time-out, a lost connection, or a server that is busy or broken."""
+    patience: int = 3
+    """Questions in a row that may fail, after all retries, before the server is given up."""
+    budget: Budget = field(default_factory=Budget)
+
+    def answers(
+        self, questions: Iterable[Question], on_answer: Callable[[int, Answer], None] | None = None
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Ask side by side; gives each question's place and its answer as it comes.
+
+        `on_answer` gets them too, at once and in another thread, so that an answer is kept however slow the listener.
+        A question that fails where others do not is left out. Raises EndpointError where the server fails `patience`
+        times in a row or refuses for good, BudgetSpent where questions are left when the budget is not; both after
+        the answers that were under way.
+        """
+        talk = _Talk(self, enumerate(questions), on_answer)
+        thread = threading.Thread(target=talk.run, name="tritonsmith-endpoint", daemon=True)
+        thread.start()
+        try:
+            while (item := talk.found.get()) is not None:
+                yield item
+        finally:
+            talk.stop()
+            thread.join()
+        if talk.error is not None:
+            raise talk.error
+
+    def sample(
+        self,
+        messages: Sequence[list[Message]],
+        n: int,
+        temperature: float = 0.8,
+        top_p: float = 1.0,
+        max_new_tokens: int = 512,
+        batch: int = 64,
+        seed: int = 0,
+        on_batch: Callable[[list[tuple[int, int, str]]], None] | None = None,
+    ) -> list[list[str]]:
+        """Draw `n` completions of each chat, as `train.generate.Sampler.sample` does; `batch` is the server's matter.
+
+        `on_batch` gets every completion as it comes, so that what there is is kept when this raises EndpointError:
+        the server fails, the budget is spent, or some questions failed.
+        """
+        places = [(chat, which) for chat in range(len(messages)) for which in range(n)]
+        questions = [
+            Question(messages[chat], temperature, top_p, max_new_tokens, seed + number)
+            for number, (chat, _) in enumerate(places)
+        ]
+        drawn: dict[tuple[int, int], str] = {}
+        with progress.bar("drawing", len(places)) as advance:
+            for index, answer in self.answers(questions):
+                drawn[places[index]] = answer.text
+                if on_batch is not None:
+                    on_batch([(*places[index], answer.text)])
+                advance(1)
+        if missing := len(places) - len(drawn):
+            raise EndpointError(f"{self.url}: {missing} of {len(places)} questions failed; the same command asks again")
+        return [[drawn[chat, which] for which in range(n)] for chat in range(len(messages))]
+
+
+class _Said(BaseModel):
+    """The part of a chat completion's message that is read; servers differ in the name of the reasoning."""
+
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Said
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    total_tokens: NonNegativeInt | None = None
+
+
+class _Reply(BaseModel):
+    """A chat completion; everything that is not needed may be missing."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+class _Failure(Exception):
+    """A question without an answer, and why."""
+
+
+class _Talk:
+    """One run of questions, in a thread with an event loop of its own."""
+
+    def __init__(
+        self,
+        settings: Endpoint,
+        questions: Iterator[tuple[int, Question]],
+        on_answer: Callable[[int, Answer], None] | None,
+    ) -> None:
+        self.settings, self.questions, self.on_answer = settings, questions, on_answer
+        self.found: queue.Queue[tuple[int, Answer] | None] = queue.Queue()
+        self.error: BaseException | None = None
+        self.failures = 0
+        """Questions that have failed since the last answer."""
+        self.dropped: set[str] = set()
+        """Parameters that this server does not take."""
+        self.model = settings.model or ""
+        self.loop = asyncio.new_event_loop()
+        self.main: asyncio.Task[None] = self.loop.create_task(self._ask_all())
+
+    def run(self) -> None:
+        """Ask everything; None in `found` is the end, and `error` says whether it was a good one."""
+        try:
+            self.loop.run_until_complete(self.main)
+        except asyncio.CancelledError:
+            logger.debug("%s: stopped by who listens", self.settings.url)
+        except BaseException as error:  # belongs to the thread that listens, and is raised there
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            self.error = error
+        finally:
+            self.loop.close()
+            self.found.put(None)
+
+    def stop(self) -> None:
+        """End now; what is under way is dropped."""
+        with suppress(RuntimeError):  # the loop is closed: it has ended by itself
+            self.loop.call_soon_threadsafe(self.main.cancel)
+
+    async def _ask_all(self) -> None:
+        settings = self.settings
+        client = openai.AsyncOpenAI(
+            base_url=settings.url,
+            api_key=settings.key or "none",
+            timeout=settings.timeout,
+            max_retries=settings.retries,
+        )
+        async with client, asyncio.TaskGroup() as group:
+            if not self.model:
+                self.model = await self._only_model(client)
+            for _ in range(settings.concurrency):
+                group.create_task(self._ask_on(client))
+
+    async def _ask_on(self, client: openai.AsyncOpenAI) -> None:
+        """Ask one question after another, until there is none, no budget, or no server."""
+        budget = self.settings.budget
+        while self.error is None and (item := next(self.questions, None)) is not None:
+            if not budget.take():
+                self.error = self.error or BudgetSpent(f"the budget of {budget} is spent; raise it to go on")
+                return
+            index, question = item
+            try:
+                answer = await self._ask(client, question)
+            except _Failure as failure:
+                budget.spent_requests -= 1
+                self.failures += 1
+                logger.debug("%s: question %d: %s", self.settings.url, index, failure)
+                if self.failures >= self.settings.patience:
+                    self.error = self.error or EndpointError(f"{self.settings.url}: {failure}")
+                continue
+            except EndpointError as error:
+                self.error = self.error or error
+                return
+            self.failures = 0
+            budget.spent_tokens += answer.tokens
+            if self.on_answer is not None:
+                self.on_answer(index, answer)
+            self.found.put((index, answer))
+
+    async def _ask(self, client: openai.AsyncOpenAI, question: Question) -> Answer:
+        """Ask one question; raises _Failure where it has no answer, EndpointError where no question will have one."""
+        create = client.chat.completions.with_raw_response.create
+        for _ in range(len(_OPTIONAL) + 1):
+            try:
+                # The client's time limit is for each read; this one is for a server that sends a byte now and then.
+                async with asyncio.timeout((self.settings.timeout + 10) * (self.settings.retries + 1)):
+                    raw = await create(
+                        model=self.model,
+                        messages=cast(list[ChatCompletionMessageParam], list(question.messages)),
+                        extra_body=self._parameters(question),
+                    )
+                return _answer(_Reply.model_validate_json(raw.content), question)
+            except ValidationError as error:
+                raise _Failure("what it sends is no chat completion; is this its chat API's base URL?") from error
+            except openai.APIStatusError as error:
+                if (unwanted := self._unwanted(error)) is None:
+                    self._check(error)
+                    raise _Failure(_said(error)) from error
+                self.dropped.add(unwanted)
+            except (openai.APITimeoutError, TimeoutError) as error:
+                raise _Failure(f"no answer within {self.settings.timeout:g} s; is it overloaded?") from error
+            except openai.APIConnectionError as error:
+                raise _Failure(f"cannot be reached: {_cause(error)}") from error
+            except openai.APIError as error:
+                raise _Failure(_one_line(str(error))) from error
+        raise _Failure("it takes none of the usual parameters")
+
+    def _parameters(self, question: Question) -> dict[str, float]:
+        """The parameters of sampling; those that this server was seen to refuse are left out."""
+        limit = "max_completion_tokens" if "max_tokens" in self.dropped else "max_tokens"
+        values = {"temperature": question.temperature, "top_p": question.top_p, limit: question.max_new_tokens}
+        if question.seed is not None:
+            values["seed"] = question.seed
+        return {name: value for name, value in values.items() if name not in self.dropped}
+
+    def _unwanted(self, error: openai.APIStatusError) -> str | None:
+        """The parameter that a server refuses to take, if that is what it complains about."""
+        name = error.param if error.status_code in (400, 422) else None
+        if name not in _OPTIONAL:
+            return None
+        if name not in self.dropped:
+            logger.warning("%s: does not take %s; asking without it", self.settings.url, name)
+        return name
+
+    def _check(self, error: openai.APIStatusError) -> None:
+        """Raise EndpointError for what asking again does not change."""
+        if error.status_code in _FOR_GOOD:
+            raise EndpointError(f"{self.settings.url}: {_FOR_GOOD[error.status_code]} ({_said(error)})") from error
+
+    async def _only_model(self, client: openai.AsyncOpenAI) -> str:
+        """The name of the only model that is served."""
+        url = self.settings.url
+        try:
+            names = [model.id for model in (await client.models.list()).data]
+        except openai.APIStatusError as error:
+            raise EndpointError(f"{url}: does not say which models it serves ({_said(error)}); name one") from error
+        except openai.APIConnectionError as error:
+            raise EndpointError(f"{url}: cannot be reached: {_cause(error)}") from error
+        except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # junk, in whatever form
+            raise EndpointError(f"{url}: does not say which models it serves; name one") from error
+        if len(names) != 1:
+            raise EndpointError(f"{url}: serves {', '.join(names) or 'no model'}; name one")
+        return names[0]
+
+
+_OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
+"""Parameters that some servers refuse, as reasoning models of vendors do."""
+
+_SPECIAL = r"(?:<\|[\w-]+\|>\s*)"
+
+
+def _answer(reply: _Reply, question: Question) -> Answer:
+    choice = reply.choices[0]
+    said = choice.message.content or ""
+    reasoning = choice.message.reasoning_content or choice.message.reasoning or ""
+    tokens = reply.usage.total_tokens if reply.usage is not None else None
+    if tokens is None:
+        tokens = (sum(len(message["content"]) for message in question.messages) + len(said) + len(reasoning)) // 4
+    return Answer(_without_echo(said, question), reasoning, tokens, choice.finish_reason == "length")
+
+
+def _without_echo(text: str, question: Question) -> str:
+    """The text without the question in front of it.
+
+    `transformers serve` 5.23 gives prompt and special tokens back for a Qwen3 model whose chat template is not ChatML,
+    as nano's is.
+    """
+    asked = question.messages[-1]["content"]
+    head, found, rest = text.partition(asked)
+    if not asked or not found or not re.fullmatch(rf"\s*{_SPECIAL}*", head):
+        return text
+    return re.sub(rf"^\s*{_SPECIAL}*|\s*{_SPECIAL}*$", "", rest)
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """HTTP status and what the server said, if that can be shown in a line."""
+    body = error.body
+    message = body.get("message") if isinstance(body, dict) else body
+    text = _one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
+    return f"HTTP {error.status_code}: {text}" if text else f"HTTP {error.status_code}"
+
+
+def _cause(error: BaseException) -> str:
+    """What is at the bottom of a connection's failure."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _one_line(str(error)) or type(error).__name__
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]

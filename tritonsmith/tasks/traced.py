@@ -1,0 +1,311 @@
+"""A task as torch sees it: the ATen operators of its forward, with shapes and dtypes, as a short text.
+
+`%2 = conv2d(x: f32[16,64,32,32], conv.weight: f32[128,64,3,3], stride=2) -> f32[16,128,15,15]`: a leaf shows its type
+where it is first used, an argument at its default is left out, parameters keep their names. Traced with fake tensors
+by `make_fx` above autograd's decompositions, so that nothing is computed or allocated, however large the task.
+
+Not here: code from a trace (`data.inductor`, `data.lower`), sizes that vary, control flow that depends on values. A
+task that cannot be traced has no trace: `trace` gives None, and who asked does without.
+"""
+
+import hashlib
+import inspect
+import logging
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
+
+import torch
+from torch import fx, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from tritonsmith.tasks.format import TaskModule, one_line, seeded
+from tritonsmith.types import Task
+
+logger = logging.getLogger(__name__)
+
+MOST_LINES = 120
+"""Operators that a text shows; the rest are counted."""
+
+_DTYPES = {
+    torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64", torch.int64: "i64",
+    torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool",
+}  # fmt: skip
+
+_SIZES = {
+    "size",
+    "sizes",
+    "shape",
+    "normalized_shape",
+    "output_size",
+    "repeats",
+    "start",
+    "end",
+    "length",
+    "split_size",
+}
+"""Arguments that say how large, not what: left out of the canonical form."""
+
+_TRANSPARENT = {"detach", "alias", "lift_fresh", "lift_fresh_copy"}
+"""Operators that give their argument back."""
+
+_DIMENSIONS = {"dim", "dims", "dim0", "dim1", "start_dim", "end_dim"}
+
+_UNSAID = {"device", "pin_memory", "layout", "cudnn_enabled"}
+"""Arguments that say where and how, not what."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One ATen operator of a trace."""
+
+    name: str
+    """The operator without its overload: `conv2d`, `add`, `softmax`."""
+    operands: tuple[str, ...]
+    """What it reads, in order, lists flattened: an input's or parameter's name, `%n`, or `%n.k` for its k-th output."""
+    attributes: tuple[tuple[str, str], ...]
+    """Its other arguments by name, as Python writes them; those at their defaults are not there."""
+    outputs: tuple[str, ...]
+    """The type of each output, such as `f32[16,128]`."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The operators of a forward, in order; operation n defines `%n`."""
+
+    leaves: Mapping[str, str]
+    """Inputs, parameters, buffers and constants that are used: name and type."""
+    operations: tuple[Operation, ...]
+    returned: tuple[str, ...]
+
+    def text(self) -> str:
+        """One line an operator, and what is returned."""
+        shown: set[str] = set()
+        lines = [self._line(i, operation, shown) for i, operation in enumerate(self.operations[:MOST_LINES])]
+        if len(self.operations) > MOST_LINES:
+            lines.append(f"... {len(self.operations) - MOST_LINES} more operators")
+        result = ", ".join(self.returned)
+        return "\n".join([*lines, f"return {result}" if len(self.returned) == 1 else f"return ({result})"])
+
+    def canonical(self) -> str:
+        """A hash of operators, wiring, constants and dtypes: the same for every size, name and style of writing."""
+        names: dict[str, str] = {}
+        for operation in self.operations:
+            for operand in operation.operands:
+                if not operand.startswith("%"):
+                    names.setdefault(operand, f"leaf{len(names)}:{self._kind(operand)}")
+        parts = []
+        for operation in self.operations:
+            kept = [f"{key}={self._place(operation, key, text)}" for key, text in operation.attributes]
+            kept = [text for text in kept if text.partition("=")[0] not in _SIZES]
+            operands = [names.get(operand, operand) for operand in operation.operands]
+            parts.append(f"{_functional(operation.name)}({','.join([*operands, *kept])})")
+        parts.append(",".join(names.get(name, name) for name in self.returned))
+        return hashlib.sha256(";".join(parts).encode()).hexdigest()[:16]
+
+    def _place(self, operation: Operation, key: str, text: str) -> str:
+        """An attribute's text; a dimension counted from the end is counted from the front."""
+        if key not in _DIMENSIONS or "-" not in text or not operation.operands:
+            return text
+        rank = _rank(self._type_of(operation.operands[0])) + (operation.name in ("unsqueeze", "stack"))
+        return re.sub(r"-\d+", lambda found: str(int(found[0]) + rank), text)
+
+    def _type_of(self, operand: str) -> str:
+        """The type of a leaf or of an operation's output."""
+        if operand in self.leaves:
+            return self.leaves[operand]
+        index, _, output = operand.removeprefix("%").partition(".")
+        return self.operations[int(index)].outputs[int(output or 0)]
+
+    def _kind(self, leaf: str) -> str:
+        """Give a leaf's dtype and number of dimensions."""
+        kind = self.leaves[leaf]
+        return f"{kind.partition('[')[0]}{_rank(kind)}"
+
+    def _line(self, index: int, operation: Operation, shown: set[str]) -> str:
+        arguments = []
+        for operand in operation.operands:
+            typed = operand in self.leaves and operand not in shown
+            shown.add(operand)
+            arguments.append(f"{operand}: {self.leaves[operand]}" if typed else operand)
+        arguments += [f"{key}={value}" for key, value in operation.attributes]
+        outputs = ", ".join(operation.outputs)
+        result = outputs if len(operation.outputs) == 1 else f"({outputs})"
+        return f"%{index} = {operation.name}({', '.join(arguments)}) -> {result}"
+
+
+def trace(task: Task) -> Trace | None:
+    """The trace of a task's forward at its own sizes; None where it does not load, or cannot be traced."""
+    try:
+        return _read(*_record(TaskModule.of(task)))
+    except Exception as error:  # the user's code under fake tensors: whatever it raises, there is no trace
+        logger.debug("%s has no trace: %s", task.id, one_line(error))
+        return None
+
+
+def describe(task: Task) -> str | None:
+    """The text of a task's trace; None where there is none. Remembered, for prompts are made again and again."""
+    return _described(task.source)
+
+
+@lru_cache(maxsize=4096)
+def _described(source: str) -> str | None:
+    found = trace(Task(id="task", level=1, source=source))
+    return None if found is None else found.text()
+
+
+def _record(module: TaskModule) -> tuple[fx.GraphModule, list[str]]:
+    """Trace under fake tensors; gives the graph and the names of its placeholders."""
+    with FakeTensorMode(allow_non_fake_inputs=True), seeded(0), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
+        inputs = list(cast(Callable[[], Sequence[object]], module.names["get_inputs"])())
+        state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        given = dict(zip(_parameters(model, len(inputs)), inputs, strict=True))
+        leaves = dict(_tensors(given))
+
+        def run(*tensors: torch.Tensor) -> object:
+            values = iter(tensors)
+            filled = {name: next(values) for name in state}
+            arguments = [_filled(value, values) for value in inputs]
+            return functional_call(model, filled, tuple(arguments))
+
+        graph = make_fx(run, pre_dispatch=True)(*state.values(), *leaves.values())
+    return cast(fx.GraphModule, graph), [*state, *leaves]
+
+
+def _parameters(model: nn.Module, count: int) -> list[str]:
+    """Names of forward's arguments; `args[i]` where it takes any number of them."""
+    names = [
+        name for name, one in inspect.signature(model.forward).parameters.items() if one.kind != one.VAR_POSITIONAL
+    ]
+    return [names[i] if i < len(names) else f"args[{i}]" for i in range(count)]
+
+
+def _tensors(given: Mapping[str, object]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor of nested lists, tuples and dicts, with a path for a name, in the order of `_filled`."""
+    for name, value in given.items():
+        if isinstance(value, torch.Tensor):
+            yield name, value
+        elif isinstance(value, list | tuple):
+            yield from _tensors({f"{name}[{i}]": item for i, item in enumerate(value)})
+        elif isinstance(value, dict):
+            yield from _tensors({f"{name}[{key!r}]": item for key, item in value.items()})
+
+
+def _filled(value: object, tensors: Iterator[torch.Tensor]) -> object:
+    """The same nest with its tensors replaced, in order."""
+    if isinstance(value, torch.Tensor):
+        return next(tensors)
+    if isinstance(value, list | tuple):
+        return type(value)(_filled(item, tensors) for item in value)
+    if isinstance(value, dict):
+        return {key: _filled(item, tensors) for key, item in value.items()}
+    return value
+
+
+def _read(module: fx.GraphModule, placeholders: list[str]) -> Trace:
+    """Turn the graph into plain data; operators that nothing reads are left out."""
+    graph = module.graph
+    graph.eliminate_dead_code()
+    names: dict[fx.Node, str] = {}
+    types: dict[str, str] = {}
+    operations: list[Operation] = []
+    waiting = iter(placeholders)
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            names[node] = next(waiting)
+            types[names[node]] = _type(node.meta.get("val"))
+        elif node.op == "get_attr":
+            names[node] = f"constant{sum(name.startswith('constant') for name in types)}"
+            types[names[node]] = _type(getattr(module, str(node.target)))
+        elif node.op == "call_function":
+            _call(node, names, operations)
+    output = next(node for node in graph.nodes if node.op == "output")
+    used = {operand for operation in operations for operand in operation.operands}
+    returned = tuple(_operands(output.args, names))
+    leaves = {name: kind for name, kind in types.items() if name in used or name in returned}
+    return Trace(leaves, tuple(operations), returned)
+
+
+def _call(node: fx.Node, names: dict[fx.Node, str], operations: list[Operation]) -> None:
+    if node.target is operator.getitem:
+        source, index = node.args
+        names[node] = f"{names[cast(fx.Node, source)]}.{index}"
+        return
+    schema: torch.FunctionSchema | None = getattr(node.target, "_schema", None)
+    if schema is None:
+        if node.users:
+            raise ValueError(f"{node.target} is no ATen operator")
+        return  # a switch, such as that of no_grad
+    name = schema.name.removeprefix("aten::")
+    operands = [operand for value in [*node.args, *node.kwargs.values()] for operand in _operands(value, names)]
+    if name in _TRANSPARENT and len(operands) == 1:
+        names[node] = operands[0]
+        return
+    names[node] = f"%{len(operations)}"
+    value = node.meta.get("val")
+    outputs = value if isinstance(value, list | tuple) else [value]
+    operations.append(
+        Operation(name, tuple(operands), tuple(_attributes(node, schema)), tuple(_type(one) for one in outputs))
+    )
+
+
+def _operands(value: object, names: Mapping[fx.Node, str]) -> Iterator[str]:
+    if isinstance(value, fx.Node):
+        yield names[value]
+    elif isinstance(value, list | tuple) and any(True for _ in _nodes(value)):
+        for item in value:
+            yield from ["None"] if item is None else _operands(item, names)
+
+
+def _attributes(node: fx.Node, schema: torch.FunctionSchema) -> Iterator[tuple[str, str]]:
+    for i, argument in enumerate(schema.arguments):
+        value: object = node.args[i] if i < len(node.args) else node.kwargs.get(argument.name, argument.default_value)
+        if value is None or argument.name in _UNSAID or any(True for _ in _nodes(value)):
+            continue
+        text = _plain(value, short=argument.name not in _SIZES)
+        if text != _plain(argument.default_value):
+            yield argument.name, text
+
+
+def _nodes(value: object) -> Iterator[fx.Node]:
+    if isinstance(value, fx.Node):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _nodes(item)
+
+
+def _plain(value: object, short: bool = True) -> str:
+    """Python's way to write it; if `short`, a list of equal numbers is one number, as people write strides."""
+    if isinstance(value, torch.dtype):
+        return _DTYPES.get(value, str(value).removeprefix("torch."))
+    if isinstance(value, list | tuple):
+        items = [_plain(item) for item in value]
+        return items[0] if short and len(items) > 1 and len(set(items)) == 1 else f"[{','.join(items)}]"
+    return repr(value) if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def _functional(name: str) -> str:
+    """`relu` for `relu_`: in place or not, the same is computed."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _rank(kind: str) -> int:
+    """How many dimensions a type such as `f32[16,128]` has."""
+    sizes = kind.partition("[")[2].rstrip("]")
+    return len(sizes.split(",")) if sizes else 0
+
+
+def _type(value: object) -> str:
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    dtype = _DTYPES.get(value.dtype, str(value.dtype).removeprefix("torch."))
+    return f"{dtype}[{','.join(str(int(size)) for size in value.shape)}]"

@@ -1,0 +1,147 @@
+"""Train a model from nothing on what `tritonsmith data build` wrote, and check it.
+
+    python -m tritonsmith.train.pretrain --size base --data runs/data --out runs/base --minutes 7
+
+leaves `OUT/model` (bfloat16 safetensors and the tokenizer) and `OUT/outcome.json`. The same command goes on where it
+was stopped or killed. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run.
+"""
+
+import logging
+import random
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from tritonsmith.errors import UserError
+from tritonsmith.tasks.format import load_spec
+from tritonsmith.train import models
+from tritonsmith.train import tokenizer as bpe
+from tritonsmith.train.pretrain import loop, packing, rows
+from tritonsmith.train.pretrain.check import check
+from tritonsmith.train.pretrain.optimizer import Kind, Schedule
+
+log = logging.getLogger(__name__)
+
+SAMPLE = 50_000
+"""Documents that the tokenizer learns from."""
+VALIDATED = 2_000
+"""Documents of each level whose loss is measured."""
+
+
+def train(
+    data: Sequence[Path],
+    out: Path,
+    size: models.Size,
+    recipe: loop.Recipe,
+    length: int = 2048,
+    vocabulary: int = 4096,
+    tokenizer: Path | None = None,
+    device: str = "cpu",
+) -> Path:
+    """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
+
+    `tokenizer` is a folder to take it from; without one it is learnt from the rows.
+    """
+    done = out / "model"
+    if done.exists():
+        log.info("%s is there already", done)
+        return done
+    documents = rows.read(data)
+    words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
+    if length > size.positions:
+        raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
+    packed = packing.pack(words, documents["train"], length)
+    levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
+    for one in documents["validation"]:
+        levels[one.level].append(one)
+    validation = {level: packing.pack(words, some[:VALIDATED], length) for level, some in levels.items()}
+    torch.manual_seed(recipe.seed)
+    model = Qwen3ForCausalLM(models.from_nothing(size, words))
+    log.info(
+        "%.1f M parameters, vocabulary %d; %d documents in %d rows of %d, %.0f %% filled",
+        *(model.num_parameters() / 1e6, len(words), len(documents["train"]), len(packed), length, 100 * packed.filled),
+    )
+    outcome = loop.fit(model, packed, validation, recipe, device, out / "checkpoint.pt")
+    log.info("%s", outcome)
+    torch.nn.Module.to(model, "cpu", torch.bfloat16)
+    _whole(done, lambda folder: models.save(model, words, folder))
+    loop.write_outcome(outcome, out / "outcome.json")
+    (out / "checkpoint.pt").unlink(missing_ok=True)
+    return done
+
+
+def _tokenizer(
+    path: Path, given: Path | None, documents: Sequence[rows.Document], vocabulary: int, seed: int
+) -> PreTrainedTokenizerFast:
+    """The tokenizer of an earlier start, the given one, or a new one; kept in `path`."""
+    if path.exists():
+        return AutoTokenizer.from_pretrained(path, local_files_only=True)
+    if given is not None:
+        words = AutoTokenizer.from_pretrained(given, local_files_only=True)
+    else:
+        sample = random.Random(seed).sample(list(documents), min(len(documents), SAMPLE))
+        words = bpe.train([text for one in sample for text in (one.prompt, one.completion)], vocabulary)
+    _whole(path, words.save_pretrained)
+    return words
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let a folder appear with all its files or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    write(partial)
+    partial.rename(path)
+
+
+def main(
+    data: Annotated[list[Path], typer.Option(help="Folder or file that `data build` wrote; may be given again.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model, its checkpoint and figures.")],
+    size: Annotated[str, typer.Option(help=", ".join(models.SIZES))] = "base",
+    minutes: Annotated[float, typer.Option(help="Time for training, compiling not counted.")] = 7.0,
+    length: Annotated[int, typer.Option(help="Tokens a row; longer documents are left out.")] = 2048,
+    batch: Annotated[int, typer.Option(help="Rows a step.")] = 64,
+    lr: float = 2e-3,
+    optimizer: Kind = "adamw",
+    schedule: Schedule = "wsd",
+    prompt_weight: Annotated[float, typer.Option(help="What a prompt's token counts; a completion's counts 1.")] = 0.0,
+    vocabulary: Annotated[int, typer.Option(help="Size of a new tokenizer at most.")] = 4096,
+    tokenizer: Annotated[Path | None, typer.Option(help="Folder of a tokenizer to take instead.")] = None,
+    save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
+    tasks: Annotated[str, typer.Option("--check", help="SPEC of held-out tasks to judge afterwards.")] = "",
+    samples: Annotated[int, typer.Option(help="Completions of each, at temperature 0.8; 1: greedy.")] = 1,
+    seed: int = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
+) -> None:
+    """Train a model from nothing and leave it in OUT/model."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    if size not in models.SIZES:
+        raise UserError(f"--size is one of {', '.join(models.SIZES)}, not {size}")
+    recipe = loop.Recipe(
+        minutes=minutes,
+        batch=batch,
+        lr=lr,
+        optimizer=optimizer,
+        schedule=schedule,
+        prompt_weight=prompt_weight,
+        seed=seed,
+        save_minutes=save_minutes,
+    )
+    model = train(data, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device)
+    if tasks:
+        check(model, load_spec(tasks), samples, out)
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,278 @@
+"""Train for so many minutes: steps, checkpoints, resuming, validation by level, a line of figures every ten seconds.
+
+A checkpoint is one file that appears whole or not at all. Time counts only while training: neither compiling, nor
+validating, nor what lay between a kill and the next start.
+"""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from tritonsmith.errors import UserError
+from tritonsmith.train.pretrain.model import Losses, Mask, flops_per_token, losses_of, mask_for, weights
+from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, optimizers, scale
+from tritonsmith.train.pretrain.packing import ANSWER, Packed
+from tritonsmith.verify.roofline import HARDWARE
+
+log = logging.getLogger(__name__)
+
+QUIET = 10.0
+"""Seconds between two lines of figures."""
+AHEAD = 8
+"""Steps that may be queued on the GPU: a clock that is read on the CPU must not run ahead of the work."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How long and how to train."""
+
+    minutes: float = 7.0
+    batch: int = 64
+    """Rows a step."""
+    lr: float = 2e-3
+    optimizer: Kind = "adamw"
+    schedule: Schedule = "wsd"
+    prompt_weight: float = 0.0
+    """What a token of a prompt counts, a completion's being 1."""
+    seed: int = 0
+    save_minutes: float = 2.0
+    """Minutes of training between two checkpoints."""
+
+
+@dataclass
+class Progress:
+    """What a checkpoint says of how far training is."""
+
+    step: int = 0
+    seconds: float = 0.0
+    """Time spent training."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What training came to."""
+
+    steps: int
+    epochs: float
+    tokens: int
+    """Tokens gone through, padding included."""
+    tokens_per_second: float
+    utilisation: float | None
+    """Share of the GPU's bf16 rate (`verify.roofline.HARDWARE`); None off a GPU."""
+    validation: dict[int, float] = field(default_factory=dict)
+    """Loss of a completion's token, in nats, by the task's level."""
+
+
+def fit(
+    model: PreTrainedModel,
+    train: Packed,
+    validation: Mapping[int, Packed],
+    recipe: Recipe,
+    device: str,
+    checkpoint: Path | None = None,
+) -> Outcome:
+    """Train in place until the time is over, going on from `checkpoint` where there is one.
+
+    The checkpoint is left there: who keeps the model removes it.
+    """
+    torch.set_float32_matmul_precision("high")
+    torch.nn.Module.to(model, device)
+    model.train()
+    train = train.to(device)
+    run = _Run(model, train, recipe, device)
+    if checkpoint is not None:
+        _sweep(checkpoint)
+        if checkpoint.exists():
+            run.restore(checkpoint)
+    try:
+        for _ in run.steps():
+            if checkpoint is not None and run.due():
+                run.save(checkpoint)
+                log.info("%s", _by_level(run.validate(validation)))
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            run.save(checkpoint)
+        raise
+    done = run.progress
+    tokens = done.step * run.batch * train.ids.shape[1]
+    rate = tokens / max(done.seconds, 1e-3)
+    return Outcome(
+        steps=done.step,
+        epochs=done.step * run.batch / len(train),
+        tokens=tokens,
+        tokens_per_second=rate,
+        utilisation=run.utilisation(rate),
+        validation=run.validate(validation),
+    )
+
+
+class _Run:
+    """One training: model, data, optimiser, and where it is."""
+
+    def __init__(self, model: PreTrainedModel, train: Packed, recipe: Recipe, device: str) -> None:
+        self.model, self.train, self.recipe, self.device = model, train, recipe, device
+        self.batch = min(recipe.batch, len(train))
+        self.losses: Losses = losses_of(model, device)
+        self.mask: Callable[[Tensor], Mask] = mask_for(device)
+        self.optimizers: Optimizers = optimizers(model, recipe.optimizer, recipe.lr, device == "cuda")
+        self.progress = Progress()
+        self.flops = flops_per_token(model, train.positions)
+        self._first, self._begin, self._saved = 0, time.monotonic(), 0.0
+        self._before = 0.0
+
+    def steps(self) -> Iterator[None]:
+        """Train step by step until the time is over."""
+        limit = 60 * self.recipe.minutes
+        reported, first = time.monotonic(), True
+        for indices in self._batches():
+            share = self.progress.seconds / limit
+            if share >= 1:
+                return
+            loss = self._loss(indices)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.progress.step += 1
+            self.optimizers.step(scale(self.recipe.schedule, self.progress.step, share))
+            if first:
+                loss.item()
+                self._start()  # compiling is not training
+                first = False
+            elif self.progress.step % AHEAD == 0 and self.device == "cuda":
+                torch.cuda.synchronize()
+            self.progress.seconds = self._before + time.monotonic() - self._begin
+            if time.monotonic() - reported > QUIET:
+                reported = time.monotonic()
+                self._report(loss.item(), share)
+            yield
+
+    def _start(self) -> None:
+        """Let the clock run from here."""
+        self._first, self._begin, self._before = self.progress.step, time.monotonic(), self.progress.seconds
+
+    def _batches(self) -> Iterator[Tensor]:
+        """Indices of rows from where training is, without end: every row once an epoch, in an order of its own."""
+        whole = len(self.train) // self.batch
+        while True:
+            epoch, within = divmod(self.progress.step, whole)
+            generator = torch.Generator().manual_seed(1_000_003 * self.recipe.seed + epoch)
+            order = torch.randperm(len(self.train), generator=generator).to(self.device)
+            yield from order[within * self.batch : whole * self.batch].view(-1, self.batch)
+
+    def _loss(self, indices: Tensor) -> Tensor:
+        counts = weights(self.train.kinds[indices], self.recipe.prompt_weight)
+        losses = self._token_losses(self.train, indices)
+        return (losses * counts).sum() / counts.sum().clamp(min=1.0)
+
+    def _token_losses(self, packed: Packed, indices: Tensor) -> Tensor:
+        positions = packed.positions[indices].long()
+        return self.losses(packed.ids[indices].long(), positions, self.mask(positions))
+
+    def validate(self, validation: Mapping[int, Packed]) -> dict[int, float]:
+        """Mean loss of the completions' tokens by level; the clock stands meanwhile.
+
+        Gradients stay on, though none are taken: without them the compiled step would be compiled a second time.
+        """
+        means = {}
+        for level, packed in sorted(validation.items()):
+            here = packed.to(self.device)
+            total, count = 0.0, 0.0
+            for start in range(0, len(here), self.batch):
+                rows = torch.arange(start, start + self.batch, device=self.device)
+                inside = (rows < len(here))[:, None]
+                rows = rows.clamp(max=len(here) - 1)
+                counts = (here.kinds[rows][:, 1:] == ANSWER) & inside
+                losses = self._token_losses(here, rows).detach()
+                total += float((losses * counts).sum())
+                count += float(counts.sum())
+            means[level] = total / max(count, 1.0)
+        self._start()
+        return means
+
+    # -- figures
+
+    def rate(self) -> float:
+        """Tokens a second since the clock was last started; the GPU is waited for."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        seconds = max(time.monotonic() - self._begin, 1e-3)
+        return (self.progress.step - self._first) * self.batch * self.train.ids.shape[1] / seconds
+
+    def utilisation(self, rate: float) -> float | None:
+        """Share of what the GPU can do in bfloat16."""
+        if self.device != "cuda":
+            return None
+        major, minor = torch.cuda.get_device_capability()
+        hardware = HARDWARE.get(f"sm_{major}{minor}")
+        return rate * self.flops / hardware.float16 if hardware else None
+
+    def _report(self, loss: float, share: float) -> None:
+        rate = self.rate()
+        used = self.utilisation(rate)
+        epoch = self.progress.step * self.batch / len(self.train)
+        text = f"step {self.progress.step}  {share:.0%}  epoch {epoch:.2f}  loss {loss:.4f}  {rate:,.0f} tokens/s"
+        log.info("%s%s", text, "" if used is None else f"  {used:.0%} of the bf16 rate")
+
+    # -- checkpoints
+
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self.progress.seconds - self._saved >= 60 * self.recipe.save_minutes
+
+    def _terms(self) -> dict[str, object]:
+        """What must be the same for a checkpoint to go on; the time may be another."""
+        recipe = {key: value for key, value in asdict(self.recipe).items() if key not in ("minutes", "save_minutes")}
+        return {**recipe, "rows": list(self.train.ids.shape), "parameters": self.model.num_parameters()}
+
+    def save(self, path: Path) -> None:
+        """Write weights, optimiser and place to a file, whole or not at all."""
+        state = {
+            "terms": self._terms(),
+            "progress": asdict(self.progress),
+            "model": self.model.state_dict(),
+            "optimizers": self.optimizers.state_dict(),
+        }
+        partial = path.with_name(path.name + ".partial")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        self._saved = self.progress.seconds
+        log.info("step %d: checkpoint %s", self.progress.step, path)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a file that `save` wrote; raises UserError if it is of another model, data or recipe."""
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        if state["terms"] != self._terms():
+            changed = {key for key, value in self._terms().items() if state["terms"].get(key) != value}
+            raise UserError(f"{path} is of another training ({', '.join(sorted(changed))}); remove it to begin anew")
+        self.model.load_state_dict(state["model"])
+        self.optimizers.load_state_dict(cast(list[dict[str, object]], state["optimizers"]))
+        self.progress = Progress(**state["progress"])
+        self._saved = self.progress.seconds
+        self._start()
+        log.info("going on from step %d, %.1f minutes in", self.progress.step, self.progress.seconds / 60)
+
+
+def _sweep(checkpoint: Path) -> None:
+    """Remove a checkpoint that was being written when an earlier run was killed."""
+    checkpoint.with_name(checkpoint.name + ".partial").unlink(missing_ok=True)
+
+
+def _by_level(losses: Mapping[int, float]) -> str:
+    return "validation  " + "  ".join(f"level {level} {loss:.4f}" for level, loss in losses.items())
+
+
+def write_outcome(outcome: Outcome, path: Path) -> None:
+    """Keep the figures beside the model, as JSON."""
+    path.write_text(json.dumps(asdict(outcome), indent=1) + "\n")

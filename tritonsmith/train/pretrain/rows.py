@@ -1,0 +1,126 @@
+"""Read what `tritonsmith data build` wrote: prompts and completions by split, as text.
+
+Takes Parquet and JSONL rows in TRL's conversational form, `prompt` and `completion` being lists of messages; of the
+other columns `split`, `level` and `graph` are used where they are there. Held-out rows are never read, and nothing is
+tokenised here.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pyarrow.parquet as parquet
+
+from tritonsmith import jsonl
+from tritonsmith.errors import UserError
+from tritonsmith.train import tokenizer as bpe
+
+SPLITS = ("train", "validation", "heldout")
+
+VALIDATION = 64
+"""One graph in so many validates where the rows name no validation split."""
+
+_COLUMNS = ("prompt", "completion", "split", "level", "graph")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One conversation to learn: what is read, and what is to be written."""
+
+    prompt: str
+    """Everything up to the answer, special tokens included, as the tokenizer's chat template writes it."""
+    completion: str
+    """The answer without its end token."""
+    level: int
+    graph: str
+    """The task's canonical graph, or "" where it has none."""
+
+
+def read(paths: Sequence[Path]) -> dict[str, list[Document]]:
+    """The documents of `train` and `validation` in files and in folders of files.
+
+    A folder's files count if their name, or that of their own folder, begins with a split. Raises UserError where
+    nothing is to be learnt, where a row lacks what it must have, or where a graph is in both splits.
+    """
+    found: dict[str, dict[tuple[str, str], Document]] = {"train": {}, "validation": {}}
+    named = False
+    for path in paths:
+        for file, split in _files(path):
+            for number, row in enumerate(_rows(file)):
+                own = row.get("split") or split
+                if own not in SPLITS:
+                    raise UserError(f"{file}: row {number}: a split is one of {', '.join(SPLITS)}, not {own!r}")
+                named = named or own == "validation"
+                if own in found:
+                    one = _document(row, f"{file}: row {number}")
+                    found[own][one.prompt, one.completion] = one
+    documents = {split: list(rows.values()) for split, rows in found.items()}
+    if not documents["train"]:
+        raise UserError(f"no training rows in {', '.join(map(str, paths))}")
+    if not named:
+        documents = _divided(documents["train"])
+    shared = {one.graph for one in documents["train"]} & {one.graph for one in documents["validation"]} - {""}
+    if shared:
+        raise UserError(f"{len(shared)} graphs are both in train and in validation, such as {min(shared)}")
+    return documents
+
+
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """Files of rows, and the split that each is named for; a file that is given itself trains."""
+    if path.is_file():
+        yield path, _split_of(path) or "train"
+        return
+    if not path.is_dir():
+        raise UserError(f"no data at {path}")
+    for file in sorted([*path.rglob("*.parquet"), *path.rglob("*.jsonl")]):
+        split = _split_of(file)
+        if split in ("train", "validation"):
+            yield file, split
+
+
+def _split_of(file: Path) -> str | None:
+    names = (file.name, file.parent.name)
+    return next((split for name in names for split in SPLITS if name.startswith(split)), None)
+
+
+def _rows(file: Path) -> Iterator[dict[str, object]]:
+    if file.suffix != ".parquet":
+        yield from jsonl.read(file)
+        return
+    with parquet.ParquetFile(file) as table:
+        columns = [name for name in _COLUMNS if name in table.schema_arrow.names]
+        for batch in table.iter_batches(columns=columns):
+            yield from cast(list[dict[str, object]], batch.to_pylist())
+
+
+def _document(row: dict[str, object], where: str) -> Document:
+    prompt, completion = row.get("prompt"), row.get("completion")
+    if not isinstance(prompt, list) or not isinstance(completion, list) or len(completion) != 1:
+        raise UserError(f"{where}: prompt and completion are lists of messages, the completion one of a single message")
+    level = row.get("level")
+    return Document(
+        prompt=chat(cast(list[dict[str, str]], prompt)),
+        completion=cast(list[dict[str, str]], completion)[0]["content"],
+        level=level if isinstance(level, int) else 1,
+        graph=cast(str, row.get("graph") or ""),
+    )
+
+
+def chat(messages: Iterable[dict[str, str]]) -> str:
+    """A conversation up to the answer, as `tokenizer.CHAT_TEMPLATE` writes it."""
+    said = [
+        f"{bpe.ANSWER}{one['content']}{bpe.END}" if one["role"] == "assistant" else f"{bpe.TASK}{one['content']}"
+        for one in messages
+    ]
+    return "".join(said) + bpe.ANSWER
+
+
+def _divided(documents: Sequence[Document]) -> dict[str, list[Document]]:
+    """A share of the graphs, or of the prompts where there are none, for validation; by hash, so always the same."""
+    parts: dict[str, list[Document]] = {"train": [], "validation": []}
+    for one in documents:
+        digest = hashlib.sha256((one.graph or one.prompt).encode()).digest()
+        parts["validation" if int.from_bytes(digest[:4]) % VALIDATION == 0 else "train"].append(one)
+    return parts
