@@ -1,6 +1,7 @@
 """The operators that a kernel is built around, and who writes each."""
 
 from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, rows, scans
+from tritonsmith.data.lower import losses as _losses  # noqa: F401  (its rules register themselves)
 from tritonsmith.data.lower.forward import Emitter
 
 ANCHORS: dict[str, Emitter] = {
@@ -13,6 +14,9 @@ ANCHORS: dict[str, Emitter] = {
     **pooling.EMITTERS,
     **indexing.EMITTERS,
 }
+
+ALONE: frozenset[str] = indexing.ALONE
+"""Anchors that take no epilogue."""
 
 PROLOGUES: dict[str, str] = dict.fromkeys(rows.REDUCTIONS, "self")
 """The argument that an anchor can compute while it loads it."""

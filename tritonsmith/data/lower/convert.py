@@ -3,12 +3,12 @@
 import ast
 
 from tritonsmith.data.lower import simplify, views
-from tritonsmith.data.lower.anchors import ANCHORS, PROLOGUES
-from tritonsmith.data.lower.forward import Forward, members_read
+from tritonsmith.data.lower.anchors import ALONE, ANCHORS, PROLOGUES
+from tritonsmith.data.lower.forward import Forward, members_read, numbers_written
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
-from tritonsmith.data.lower.text import HEAD, Kernel
+from tritonsmith.data.lower.text import HEAD, Kernel, safe
 from tritonsmith.data.lower.trace import Op, Untraceable, Value, trace
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
@@ -27,9 +27,9 @@ def convert(task: Task) -> Pair | Miss:
         arguments = [argument.arg for argument in written.args.args[1:]]
         program = trace(task, arguments)
         simplify.simplify(program)
-        forward = Forward(program, members_read(model))
+        forward = Forward(program, members_read(model), numbers_written(model))
         _begin(forward)
-        for unit in schedule(program, _kind, PROLOGUES):
+        for unit in schedule(program, _kind, PROLOGUES, ALONE):
             _emit(forward, unit)
         result = _returned(forward, program.output)
     except StopIteration:
@@ -57,7 +57,7 @@ def _begin(forward: Forward) -> None:
     """Inputs that kernels read come in order."""
     names = [value.name for value in forward.program.inputs]
     for value in forward.program.inputs:
-        forward.hold(value, value.name)
+        forward.hold(value, value.name, safe(value.name))
     if names:
         forward.lines.append(f"{', '.join(names)} = {', '.join(f'{name}.contiguous()' for name in names)}")
 
@@ -109,7 +109,7 @@ def broadcast_sizes(forward: Forward, group: Group) -> list[str]:
         for value in group.externals:
             place = i - (len(shape) - len(value.shape))
             if place >= 0 and value.shape[place] == size:
-                sizes.append(f"{forward.held(value).name}.shape[{place}]")
+                sizes.append(forward.held(value).size(place))
                 break
         else:
             raise Untraceable("a shape that no operand has")

@@ -6,6 +6,7 @@ follow from the task's own members rather than from today's sizes.
 
 import ast
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -26,6 +27,8 @@ class Forward:
     program: Program
     read_members: frozenset[str]
     """Names of `self` that the task's own methods read."""
+    literals: frozenset[float]
+    """Numbers that the task's methods write."""
     lines: list[str] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
@@ -40,12 +43,13 @@ class Forward:
     def kernel_name(self, stem: str) -> str:
         """A name for a kernel, taken by no other."""
         taken = {kernel.name for kernel in self.kernels}
-        name = f"{stem}_kernel"
-        return (
-            name
-            if name not in taken
-            else next(f"{stem}_kernel{k}" for k in count(2) if f"{stem}_kernel{k}" not in taken)
-        )
+        names = (f"{stem}_kernel{k if k > 1 else ''}" for k in count(1))
+        return next(name for name in names if name not in taken)
+
+    def help(self, source: str) -> None:
+        """Note a function that kernels call, once."""
+        if source not in self.helpers:
+            self.helpers.append(source)
 
     def emit(self, kernel: Kernel) -> None:
         """Launch a finished kernel here."""
@@ -57,7 +61,7 @@ class Forward:
     def hold(self, value: Value, name: str, label: str | None = None, contiguous: bool = True) -> Held:
         """Note under which variable a tensor is in memory."""
         label = label or name.rsplit(".", 1)[-1].replace("[", "").replace("]", "")
-        held = Held(name, value.shape, safe(label), contiguous, value.dtype.is_floating_point)
+        held = Held(name, value.shape, label, contiguous, value.dtype.is_floating_point)
         self._held[value] = held
         return held
 
@@ -69,7 +73,7 @@ class Forward:
             owner, _, last = value.name.rpartition(".")
             scope = owner.rpartition(".")[2].replace("[", "").replace("]", "")
             alone = sum(p.name.rpartition(".")[2] == last for p in self.program.parameters.values()) == 1
-            self.hold(value, value.name, last if alone or scope == "self" else f"{scope}_{last}")
+            self.hold(value, value.name, safe(last if alone or scope == "self" else f"{scope}_{last}"))
         return self._held[value]
 
     def in_order(self, value: Value) -> Held:
@@ -83,7 +87,10 @@ class Forward:
 
     def relabel(self, value: Value, source: Value) -> None:
         """The value is the source with sizes of one added or left out: nothing happens in memory."""
-        self._held[value] = replace(self.held(source), shape=value.shape)
+        held = self.held(source)
+        old = iter([held.size(d) for d, size in enumerate(source.shape) if size != 1])
+        sizes = tuple("1" if size == 1 else next(old) for size in value.shape)
+        self._held[value] = replace(held, shape=value.shape, sizes=sizes)
 
     def fresh(self) -> str:
         """A new variable."""
@@ -95,6 +102,8 @@ class Forward:
         last = any(value is one for one in self.program.outputs) and len(self.program.outputs) == 1
         name = "out" if last else self.fresh()
         kind = self._like(value)
+        if isinstance(shape, Held) and (shape.sizes or not shape.contiguous):
+            shape = [shape.size(d) for d in range(len(shape.shape))]
         if isinstance(shape, Held):
             same = kind == f"{shape.name}.dtype"
             self.lines.append(f"{name} = torch.empty_like({shape.name}{'' if same else f', dtype={kind}'})")
@@ -136,13 +145,17 @@ class Forward:
 
     def number(self, kernel: Kernel, op: Op, name: str, given: object) -> str:
         """An argument that is a number, as a kernel writes it: its own parameter where it is a member of the model."""
+        if name == "exponent":
+            return spell(given)  # powers are written out by what they are
         floating = any(operand.dtype.is_floating_point for operand in op.operands)
         if isinstance(given, (int, float)) and not isinstance(given, bool):
             if op.owner and (found := self._member(op.owner, name, given, None)):
                 return kernel.size(safe(name), found)
             if found := self._attribute(given):
                 return kernel.size(safe(found.rsplit(".", 1)[-1]), found)
-            if isinstance(given, int) and floating and name not in ("alpha", "exponent"):
+            if found := self._of_sizes(given):
+                return kernel.size(*found)
+            if isinstance(given, int) and floating and name != "alpha":
                 return spell(float(given))
         return spell(given)
 
@@ -157,6 +170,21 @@ class Forward:
             return f"{owner}.{name}[{index}]" if attribute[index] == given else None
         if type(attribute) in (int, float) and attribute == given:
             return f"{owner}.{name}"
+        return None
+
+    def _of_sizes(self, given: float) -> tuple[str, str] | None:
+        """A number that the task writes nowhere and that follows from an input's size: itself, or of a root of it."""
+        if given in (0, 1, -1) or given in self.literals:
+            return None
+        for value in self.program.inputs:
+            for d, size in enumerate(value.shape):
+                where = f"{self.held(value).name}.shape[{d}]"
+                if size > 1 and type(given) is int and given == size:
+                    return "count", where
+                if size > 1 and type(given) is float and given in (size**0.5, math.sqrt(size)):
+                    return "root", f"{where} ** 0.5"
+                if size > 1 and type(given) is float and given in (size**-0.5, 1 / math.sqrt(size)):
+                    return "scale", f"{where} ** -0.5"
         return None
 
     def _attribute(self, given: object) -> str | None:
@@ -191,6 +219,13 @@ def members_read(model: ast.ClassDef) -> frozenset[str]:
         for node in ast.walk(method)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     )
+
+
+def numbers_written(model: ast.ClassDef) -> frozenset[float]:
+    """Numbers in the class's methods other than the constructor."""
+    methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
+    constants = [n for method in methods for n in ast.walk(method) if isinstance(n, ast.Constant)]
+    return frozenset(n.value for n in constants if isinstance(n.value, (int, float)))
 
 
 def _resolve(model: nn.Module, spelled: str) -> nn.Module:

@@ -1,5 +1,139 @@
-"""Gathering, joining and splitting."""
+"""Gathering by an index, joining and reversing: kernels whose work is to find the place of an element."""
 
-from tritonsmith.data.lower.forward import Emitter
+from tritonsmith.data.lower.forward import Emitter, Forward
+from tritonsmith.data.lower.schedule import Unit
+from tritonsmith.data.lower.site import Site, compute
+from tritonsmith.data.lower.text import Kernel
+from tritonsmith.data.lower.trace import Op, Untraceable, Value
 
-EMITTERS: dict[str, Emitter] = {}
+
+def _over_elements(forward: Forward, op: Op, unit: Unit, sizes: list[str]) -> tuple[Kernel, Site, str]:
+    """A kernel over the elements of the result, up to its mask; the site and the output's variable."""
+    kernel = Kernel(forward.kernel_name(op.name))
+    out = forward.allocate(unit.result, sizes)
+    kernel.size("n", f"{out.name}.numel()")
+    kernel.line("offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
+    kernel.line("mask = offs < n")
+    kernel.constant("BLOCK", "1024")
+    kernel.grid = f"(triton.cdiv({out.name}.numel(), 1024),)"
+    return kernel, Site(op.result.shape, out.name, "offs", "mask"), out.name
+
+
+def _finish(forward: Forward, op: Op, unit: Unit, kernel: Kernel, site: Site, out: str, made: str, note: str) -> None:
+    bound = {op.result: kernel.value(made)}
+    compute(kernel, site, unit.group, forward.held, bound, forward.number)
+    kernel.line(f"tl.store({kernel.pointer('out', out)} + offs, {bound[unit.result]}, mask=mask)")
+    forward.notes.append(f"{kernel.name}: {note}")
+    forward.emit(kernel)
+
+
+def _shape(name: str, dims: range) -> str:
+    return " * ".join(f"{name}.shape[{d}]" for d in dims) or "1"
+
+
+def emit_embedding(forward: Forward, op: Op, unit: Unit) -> None:
+    """Rows of a table by index."""
+    table, ids = forward.in_order(op.tensor("weight")), forward.in_order(op.tensor("indices"))
+    sizes = [ids.size(d) for d in range(len(ids.shape))] + [table.size(1)]
+    kernel, site, out = _over_elements(forward, op, unit, sizes)
+    width = kernel.size("N", table.size(1))
+    index = kernel.pointer(ids.label, ids.name)
+    weight = kernel.pointer(table.label, table.name)
+    kernel.line(f"index = tl.load({index} + offs // {width}, mask=mask, other=0)")
+    made = f"tl.load({weight} + index * {width} + offs % {width}, mask=mask, other=0.0).to(tl.float32)"
+    _finish(forward, op, unit, kernel, site, out, made, "each element finds its row through the index")
+
+
+def emit_gather(forward: Forward, op: Op, unit: Unit) -> None:
+    """Elements along one dimension, by an index of the result's shape, or by one index for all (index_select)."""
+    source, index = forward.in_order(op.tensor("self")), forward.in_order(op.tensor("index"))
+    rank = len(source.shape)
+    dim = int(str(op.args["dim"])) % rank
+    whole = op.name == "gather"
+    if whole and any(a != b for d, (a, b) in enumerate(zip(source.shape, index.shape, strict=True)) if d != dim):
+        raise Untraceable("gather from a larger tensor")
+    picked = index.size(dim) if whole else index.size(0)
+    sizes = [picked if d == dim else source.size(d) for d in range(rank)]
+    kernel, site, out = _over_elements(forward, op, unit, sizes)
+    x, ids = kernel.pointer(source.label, source.name), kernel.pointer(index.label, index.name)
+    inner = kernel.size("I", _shape(source.name, range(dim + 1, rank))) if dim + 1 < rank else ""
+    k, r = kernel.size("K", picked), kernel.size("R", source.size(dim))
+    place = f"offs // {inner}" if inner else "offs"
+    kernel.line(f"index = tl.load({ids} + {'offs' if whole else f'{place} % {k}'}, mask=mask, other=0)")
+    outer = f"offs // ({k} * {inner}) * {r}" if inner else f"offs // {k} * {r}"
+    where = f"({outer} + index) * {inner} + offs % {inner}" if inner else f"{outer} + index"
+    cast = ".to(tl.float32)" if source.floating else ""
+    made = f"tl.load({x} + {where}, mask=mask, other=0.0){cast}"
+    _finish(forward, op, unit, kernel, site, out, made, "each element finds its source through the index")
+
+
+def emit_flip(forward: Forward, op: Op, unit: Unit) -> None:
+    """One dimension backwards."""
+    source = forward.in_order(op.tensor("self"))
+    dims = op.args["dims"]
+    rank = len(source.shape)
+    if not isinstance(dims, list) or len(dims) != 1:
+        raise Untraceable("flip over several dimensions")
+    dim = dims[0] % rank
+    kernel, site, out = _over_elements(forward, op, unit, [source.size(d) for d in range(rank)])
+    x = kernel.pointer(source.label, source.name)
+    r = kernel.size("R", source.size(dim))
+    inner = kernel.size("I", _shape(source.name, range(dim + 1, rank))) if dim + 1 < rank else ""
+    kernel.line(f"r = offs // {inner} % {r}" if inner else f"r = offs % {r}")
+    back = f"({r} - 1 - 2 * r)"
+    cast = ".to(tl.float32)" if source.floating else ""
+    made = f"tl.load({x} + offs + {back}{f' * {inner}' if inner else ''}, mask=mask, other=0.0){cast}"
+    _finish(forward, op, unit, kernel, site, out, made, "each element is read from the mirrored place")
+
+
+def emit_cat(forward: Forward, op: Op, unit: Unit) -> None:
+    """Tensors one after the other along a dimension: a launch for each."""
+    given = op.args["tensors"]
+    assert isinstance(given, list)
+    parts: list[Value] = [one for one in given if isinstance(one, Value)]
+    held = [forward.in_order(part) for part in parts]
+    rank = len(parts[0].shape)
+    dim = int(str(op.args["dim"])) % rank
+    along = [one.size(dim) for one in held]
+    first = held[0].name
+    sizes = [" + ".join(along) if d == dim else f"{first}.shape[{d}]" for d in range(rank)]
+    out = forward.allocate(op.result, sizes)
+    inner = _shape(first, range(dim + 1, rank))
+    kernel = Kernel(forward.kernel_name("cat"))
+    kernel.line("offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
+    kernel.line("mask = offs < n")
+    kernel.line("x = tl.load(x_ptr + offs, mask=mask)")
+    kernel.line("tl.store(out_ptr + offs // span * stride + offs % span + shift, x, mask=mask)")
+    kernel.constant("BLOCK", "1024")
+    forward.kernels.append(kernel)
+    before: list[str] = []
+    for one, size in zip(held, along, strict=True):
+        kernel.pointers = {"x_ptr": one.name, "out_ptr": out.name}
+        kernel.sizes = {
+            "n": f"{one.name}.numel()",
+            "span": _times(size, inner),
+            "stride": out.size(dim) + ("" if inner == "1" else f" * {inner}"),
+            "shift": _times(" + ".join(before), inner) if before else "0",
+        }
+        kernel.grid = f"(triton.cdiv({one.name}.numel(), 1024),)"
+        forward.lines += kernel.launch()
+        before.append(size)
+    forward.notes.append(f"{kernel.name}: copies one part into its place, a launch a part")
+
+
+def _times(size: str, inner: str) -> str:
+    if inner == "1":
+        return size
+    return f"({size}) * {inner}" if "+" in size else f"{size} * {inner}"
+
+
+ALONE = frozenset(("cat",))
+"""These take no epilogue."""
+
+EMITTERS: dict[str, Emitter] = {
+    "embedding": emit_embedding,
+    "gather": emit_gather,
+    "index_select": emit_gather,
+    "flip": emit_flip,
+    "cat": emit_cat,
+}

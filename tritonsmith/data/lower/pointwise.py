@@ -83,6 +83,23 @@ EXPRESSIONS: dict[str, str] = {
     "addcdiv": "{self} + {value} * {tensor1} / {tensor2}",
     "sigmoid_backward": "{grad_output} * {output} * (1.0 - {output})",
     "copy": "{self}",
+    "smooth_l1": ("tl.where(tl.abs({self}) < {beta}, 0.5 * {self} * {self} / {beta}, tl.abs({self}) - 0.5 * {beta})"),
+    "huber": "tl.where(tl.abs({self}) <= {delta}, 0.5 * {self} * {self}, {delta} * (tl.abs({self}) - 0.5 * {delta}))",
+    "bce_logits": "tl.maximum({self}, 0.0) - {self} * {target} + tl.log(1.0 + tl.exp(-tl.abs({self})))",
+    # torch clamps each logarithm at -100
+    "bce": (
+        "-({target} * tl.maximum(tl.log({self}), -100.0) + (1.0 - {target}) * tl.maximum(tl.log(1.0 - {self}), -100.0))"
+    ),
+    "soft_margin": "tl.maximum(-{target} * {self}, 0.0) + tl.log(1.0 + tl.exp(-tl.abs({target} * {self})))",
+    "kl": "tl.where({target} > 0.0, {target} * (tl.log({target}) - {self}), 0.0)",
+    "kl_log": "tl.exp({target}) * ({target} - {self})",
+    "poisson": "{self} - {target} * tl.log({self} + {eps})",
+    "poisson_log": "tl.exp({self}) - {target} * {self}",
+    "hinge_embedding": "tl.where({target} > 0, {self}, tl.maximum({margin} - {self}, 0.0))",
+    "ranking": "tl.maximum(-{target} * {self} + {margin}, 0.0)",
+    "cosine_embedding": "tl.where({target} > 0, 1.0 - {self}, tl.maximum({self} - {margin}, 0.0))",
+    "as_float": "{self}.to(tl.float32)",
+    "as_int": "{self}.to(tl.int64)",
 }
 
 
@@ -131,7 +148,7 @@ def _pow(a: Mapping[str, str]) -> str:
         "-1": f"1.0 / {x}",
     }
     key = exponent.strip("()").removesuffix(".0")
-    return known[key] if key in known else f"tl.exp({exponent} * tl.log({x}))"
+    return known.get(key, f"tl.exp({exponent} * tl.log({x}))")
 
 
 WRITERS: dict[str, Callable[[Mapping[str, str]], str]] = {

@@ -55,7 +55,7 @@ class Walk:
 
     def size(self, dims: tuple[int, ...]) -> str:
         """The product of sizes, as an expression in `forward`; 1 for none."""
-        return " * ".join(f"{self.like.name}.shape[{i}]" for i in dims) or "1"
+        return " * ".join(self.like.size(i) for i in dims) or "1"
 
     def begin(self) -> None:
         """The lines before the first loop."""
@@ -66,7 +66,7 @@ class Walk:
             inner = tuple(range(self.dims[-1] + 1, len(self.shape)))
             outer = tuple(range(self.dims[0]))
             n, r, i = k.size("n", self.size(outer + inner)), k.size("R", self.size(self.dims)), "I"
-            i = k.size("I", self.size(inner))
+            k.sizes["I"] = self.size(inner)  # a parameter of its own even where nothing is outside
             k.line("pos = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
             k.line(f"keep = pos < {n}")
             k.line(f"base = pos // {i} * {r} * {i} + pos % {i}" if outer else "base = pos")
@@ -91,7 +91,9 @@ class Walk:
             k.line("cols = start + tl.arange(0, BLOCK)", 1)
             k.line("mask = cols < N", 1)
             k.line("offs = row * N + cols", 1)
-        return Site(self.shape, self.like.name, "offs", "mask", depth=1, coordinates=self._coordinates)
+        return Site(
+            self.shape, self.like.name, "offs", "mask", depth=1, coordinates=self._coordinates, dim=self.like.size
+        )
 
     def _coordinates(self, layout: list) -> tuple[str, str | None] | None:
         """Rows and columns need no division."""
@@ -163,6 +165,9 @@ class Reduction:
     neutral: str = "0.0"
 
 
+_MULTIPLY = """@triton.jit
+def multiply(a, b):
+    return a * b"""
 _SUM = "acc += {x}", "tl.sum(acc, axis=0)"
 REDUCTIONS: dict[str, Reduction] = {
     "sum": Reduction("tl.zeros({lanes}, dtype=tl.float32)", *_SUM),
@@ -174,6 +179,10 @@ REDUCTIONS: dict[str, Reduction] = {
     "amin": Reduction(
         "tl.full({lanes}, " + _INFINITY + ", dtype=tl.float32)",
         "acc = tl.minimum(acc, {x})", "tl.min(acc, axis=0)", _INFINITY,
+    ),
+    "prod": Reduction(
+        "tl.full({lanes}, 1.0, dtype=tl.float32)",
+        "acc *= {x}", "tl.reduce(acc, 0, multiply)", "1.0",
     ),
     "norm2": Reduction("tl.zeros({lanes}, dtype=tl.float32)", "acc += {x} * {x}", "tl.sqrt(tl.sum(acc, axis=0))"),
     "norm1": Reduction("tl.zeros({lanes}, dtype=tl.float32)", "acc += tl.abs({x})", "tl.sum(acc, axis=0)"),
@@ -187,12 +196,16 @@ def emit_reduction(forward: Forward, op: Op, unit: Unit) -> None:
     kernel = Kernel(forward.kernel_name(op.name))
     walk = Walk(forward, kernel, op, source, dims, unit.prologues.get("self"))
     if len(dims) == len(source.shape):
+        if op.name == "prod":
+            raise Untraceable("a product of everything")
         _whole(forward, op, unit, walk)
         return
     rule = REDUCTIONS[op.name]
+    if op.name == "prod":
+        forward.help(_MULTIPLY)
     walk.begin()
     _accumulate(walk, rule)
-    _store_reduced(forward, op, unit, walk, rule.finish.format(count=walk.count))
+    store_reduced(forward, op, unit, walk, rule.finish.format(count=walk.count))
     forward.notes.append(f"{kernel.name}: {_walked(walk)}")
     forward.emit(kernel)
 
@@ -204,7 +217,7 @@ def _accumulate(walk: Walk, rule: Reduction) -> None:
     walk.kernel.line(rule.step.format(x=x), 1)
 
 
-def _store_reduced(forward: Forward, op: Op, unit: Unit, walk: Walk, finish: str) -> None:
+def store_reduced(forward: Forward, op: Op, unit: Unit, walk: Walk, finish: str) -> None:
     """The epilogue on the reduced values, and their way to memory."""
     kernel = walk.kernel
     result = unit.result
@@ -276,6 +289,22 @@ def emit_softmax(forward: Forward, op: Op, unit: Unit) -> None:
     kernel = Kernel(forward.kernel_name(op.name))
     walk = Walk(forward, kernel, op, source, dims, None)
     walk.begin()
+    _peak(walk)
+    site = walk.loop()
+    x = walk.element(site, "0.0")
+    top, total = ("top[None, :]", "total[None, :]") if walk.strided else ("top", "total")
+    made = f"tl.exp({x} - {top}) / {total}" if op.name == "softmax" else f"{x} - {top} - tl.log({total})"
+    finish_rows(forward, op, unit, walk, site, made)
+    forward.notes.append(f"{kernel.name}: maximum and sum in one walk (online softmax), a second walk writes")
+    forward.emit(kernel)
+
+
+def _peak(walk: Walk) -> None:
+    """top and total: the maximum and the sum of exponentials below it, in one walk.
+
+    Online softmax: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3.
+    """
+    kernel = walk.kernel
     if walk.strided:
         kernel.line(f"top = tl.full((BLOCK,), -{_INFINITY}, dtype=tl.float32)")
         kernel.line("total = tl.zeros((BLOCK,), dtype=tl.float32)")
@@ -287,13 +316,6 @@ def emit_softmax(forward: Forward, op: Op, unit: Unit) -> None:
     shifted = f"{x} - peak[None, :]" if walk.strided else f"{x} - peak"
     kernel.line(f"total = total * tl.exp(top - peak) + tl.sum(tl.exp({shifted}), axis=0)", 1)
     kernel.line("top = peak", 1)
-    site = walk.loop()
-    x = walk.element(site, "0.0")
-    top, total = ("top[None, :]", "total[None, :]") if walk.strided else ("top", "total")
-    made = f"tl.exp({x} - {top}) / {total}" if op.name == "softmax" else f"{x} - {top} - tl.log({total})"
-    finish_rows(forward, op, unit, walk, site, made)
-    forward.notes.append(f"{kernel.name}: maximum and sum in one walk (online softmax), a second walk writes")
-    forward.emit(kernel)
 
 
 def emit_layer_norm(forward: Forward, op: Op, unit: Unit) -> None:
@@ -306,7 +328,7 @@ def emit_layer_norm(forward: Forward, op: Op, unit: Unit) -> None:
     walk = Walk(forward, kernel, op, source, tuple(range(rank - len(shape), rank)), None)
     walk.begin()
     eps = forward.number(kernel, op, "eps", op.args["eps"])
-    _centre(walk, eps)
+    centre(walk, eps)
     site = walk.loop()
     x = walk.element(site, "0.0")
     made = f"({x} - mean) * rstd"
@@ -318,17 +340,103 @@ def emit_layer_norm(forward: Forward, op: Op, unit: Unit) -> None:
     forward.emit(kernel)
 
 
-def _centre(walk: Walk, eps: str) -> None:
-    """mean and rstd of a row, in two walks: the squares are of centred values, so nothing cancels."""
+def centre(walk: Walk, eps: str) -> None:
+    """mean and rstd of a row, in two walks."""
+    _squares(walk)
+    walk.kernel.line(f"rstd = tl.rsqrt(tl.sum(acc, axis=0) / {walk.count} + {eps})")
+
+
+def _squares(walk: Walk) -> None:
+    """mean, and acc: the squares of centred values, so that nothing cancels."""
     kernel = walk.kernel
-    kernel.line("acc = tl.zeros((BLOCK,), dtype=tl.float32)")
+    kernel.line(f"acc = tl.zeros({walk.lanes}, dtype=tl.float32)")
     kernel.line(f"acc += {walk.element(walk.loop(), '0.0')}", 1)
     kernel.line(f"mean = tl.sum(acc, axis=0) / {walk.count}")
-    kernel.line("acc = tl.zeros((BLOCK,), dtype=tl.float32)")
+    kernel.line(f"acc = tl.zeros({walk.lanes}, dtype=tl.float32)")
     x = walk.element(walk.loop(), "0.0")
-    centred = kernel.value(f"tl.where(mask, {x} - mean, 0.0)", 1)
+    mean = "mean[None, :]" if walk.strided else "mean"
+    centred = kernel.value(f"tl.where(mask, {x} - {mean}, 0.0)", 1)
     kernel.line(f"acc += {centred} * {centred}", 1)
-    kernel.line(f"rstd = tl.rsqrt(tl.sum(acc, axis=0) / {walk.count} + {eps})")
+
+
+def emit_logsumexp(forward: Forward, op: Op, unit: Unit) -> None:
+    """logsumexp over `dim`: the first walk of a softmax."""
+    source = op.tensor("self")
+    kernel = Kernel(forward.kernel_name("logsumexp"))
+    walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
+    if len(walk.dims) == len(source.shape):
+        raise Untraceable("logsumexp of everything")
+    walk.begin()
+    _peak(walk)
+    store_reduced(forward, op, unit, walk, "top + tl.log(total)")
+    forward.notes.append(f"{kernel.name}: maximum and sum in one walk, so that no exponential overflows")
+    forward.emit(kernel)
+
+
+def emit_variance(forward: Forward, op: Op, unit: Unit) -> None:
+    """var and std over `dim`: the mean, then the squares of what is left."""
+    source = op.tensor("self")
+    kernel = Kernel(forward.kernel_name(op.name))
+    walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
+    if len(walk.dims) == len(source.shape):
+        raise Untraceable(f"{op.name} of everything")
+    correction = op.args.get("correction")
+    if correction is None:
+        correction = 0 if op.args.get("unbiased") is False else 1
+    walk.begin()
+    _squares(walk)
+    freedom = f"({walk.count} - {correction})" if correction else walk.count
+    made = f"tl.sum(acc, axis=0) / {freedom}"
+    store_reduced(forward, op, unit, walk, f"tl.sqrt({made})" if op.name == "std" else made)
+    forward.notes.append(f"{kernel.name}: mean first, then squares of centred values, so that nothing cancels")
+    forward.emit(kernel)
+
+
+def emit_arg(forward: Forward, op: Op, unit: Unit) -> None:
+    """argmax and argmin over `dim`: the first place of the extreme value, as torch has it."""
+    source = op.tensor("self")
+    if op.args.get("dim") is None:
+        raise Untraceable(f"{op.name} of everything")
+    kernel = Kernel(forward.kernel_name(op.name))
+    walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
+    walk.begin()
+    place = _extreme(walk, least=op.name == "argmin")
+    store_reduced(forward, op, unit, walk, place)
+    forward.notes.append(f"{kernel.name}: best value and its place in each lane, then the first of the best lanes")
+    forward.emit(kernel)
+
+
+def _extreme(walk: Walk, least: bool) -> str:
+    """The walk of argmax or argmin; the expression of the place. `best` holds the lanes' values."""
+    kernel = walk.kernel
+    edge, better = (_INFINITY, "<") if least else (f"-{_INFINITY}", ">")
+    kernel.line(f"best = tl.full({walk.lanes}, {edge}, dtype=tl.float32)")
+    kernel.line(f"index = tl.full({walk.lanes}, {walk.count}, dtype=tl.int32)")
+    x = walk.element(walk.loop(), edge)
+    kernel.line(f"index = tl.where({x} {better} best, {'r' if walk.strided else 'cols'}, index)", 1)
+    kernel.line(f"best = tl.{'minimum' if least else 'maximum'}(best, {x})", 1)
+    kernel.line(f"top = tl.{'min' if least else 'max'}(best, axis=0)")
+    top = "top[None, :]" if walk.strided else "top"
+    return f"tl.min(tl.where(best == {top}, index, {walk.count}), axis=0)"
+
+
+def emit_extreme_with_place(forward: Forward, op: Op, unit: Unit) -> None:
+    """max and min over `dim`, which give values and places."""
+    source = op.tensor("self")
+    kernel = Kernel(forward.kernel_name(op.name))
+    walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
+    walk.begin()
+    place = _extreme(walk, least=op.name == "min_dim")
+    values, places = op.results
+    sizes = result_sizes(walk, values)
+    offs, mask = ("pos", ", mask=keep") if walk.strided else ("row", "")
+    for result, made in ((values, "top"), (places, place)):
+        out = forward.allocate(result, sizes)
+        pointer = kernel.pointer("out_values" if result is values else "out_places", out.name)
+        kernel.line(f"tl.store({pointer} + {offs}, {made}{mask})")
+    walk.launch_over_results()
+    forward.notes.append(f"{kernel.name}: best value and its place in each lane, then the first of the best lanes")
+    forward.emit(kernel)
 
 
 def finish_rows(forward: Forward, op: Op, unit: Unit, walk: Walk, site: Site, made: str) -> None:
@@ -347,4 +455,11 @@ EMITTERS: dict[str, Emitter] = {
     "softmax": emit_softmax,
     "log_softmax": emit_softmax,
     "layer_norm": emit_layer_norm,
+    "logsumexp": emit_logsumexp,
+    "var": emit_variance,
+    "std": emit_variance,
+    "argmax": emit_arg,
+    "argmin": emit_arg,
+    "max_dim": emit_extreme_with_place,
+    "min_dim": emit_extreme_with_place,
 }

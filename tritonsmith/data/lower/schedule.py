@@ -52,17 +52,22 @@ class Unit:
         return self.op.result
 
 
-def schedule(program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str]) -> list[Unit]:
+def schedule(
+    program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str], alone: frozenset[str]
+) -> list[Unit]:
     """The units in the order in which they are emitted.
 
-    `prologues` names, for the anchors that can compute an argument while loading it, that argument.
+    `prologues` names, for the anchors that can compute an argument while loading it, that argument; `alone` are
+    the anchors that take no epilogue.
     """
-    return _Scheduler(program, kind, prologues).run()
+    return _Scheduler(program, kind, prologues, alone).run()
 
 
 class _Scheduler:
-    def __init__(self, program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str]) -> None:
-        self.program, self.prologues = program, prologues
+    def __init__(
+        self, program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str], alone: frozenset[str]
+    ) -> None:
+        self.program, self.prologues, self.alone = program, prologues, alone
         self.kinds = {op: kind(op) for op in program.ops}
         self.producer = {result: op for op in program.ops for result in op.results}
         self.consumers: dict[Value, list[Op]] = {}
@@ -97,9 +102,9 @@ class _Scheduler:
             return Group(value)
         if any(self.kinds[reader] != "pointwise" for reader in readers):
             group = Group(value)
-            if len(readers) == 1 and (name := self.prologues.get(readers[0].name)):
-                if readers[0].args.get(name) is value and readers[0].operands.count(value) == 1:
-                    self.feeds[group] = (readers[0], name)
+            name = self.prologues.get(readers[0].name)
+            if name and len(readers) == 1 and readers[0].args.get(name) is value:
+                self.feeds[group] = (readers[0], name)
             return group
         groups = {self.group_of[reader] for reader in readers}
         if len(groups) != 1:
@@ -123,7 +128,9 @@ class _Scheduler:
         found = None
         members = {op for op in group.ops}
         for op in self.program.ops:
-            if self.kinds[op] != "anchor" or len(op.results) != 1 or op.result.shape != group.root.shape:
+            if self.kinds[op] != "anchor" or op.name in self.alone:
+                continue
+            if len(op.results) != 1 or op.result.shape != group.root.shape:
                 continue
             readers = self.consumers.get(op.result, [])
             if readers and all(reader in members for reader in readers) and op.result not in self.outputs:

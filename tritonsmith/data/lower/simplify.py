@@ -3,13 +3,13 @@
 Each rule gets an operator and a maker of new ones, and returns the value that takes the result's place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch.utils import _pytree as pytree
 
-from tritonsmith.data.lower.trace import Op, Program, Value
+from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, prune
 
 
 @dataclass
@@ -17,13 +17,29 @@ class Maker:
     """Makes operators in the place of another."""
 
     owner: str | None
+    read: frozenset[Value] = frozenset()
+    """Values that some operator reads, or that come out."""
     made: list[Op] = field(default_factory=list)
+    producers: Mapping[Value, Op] = field(default_factory=dict)
+    """Who makes each value so far, for rules that look through their operand."""
 
-    def __call__(self, name: str, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, **args: object) -> Value:
+    def __call__(
+        self, name: str, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, /, **args: object
+    ) -> Value:
         """A new operator's result."""
         result = Value("made", shape, dtype, "result")
         self.made.append(Op(name, args, (result,), self.owner))
         return result
+
+    def several(
+        self, name: str, shapes: list[tuple[int, ...]], dtypes: list[torch.dtype] | None = None, /, **args: object
+    ) -> tuple[Value, ...]:
+        """A new operator's results, several of them."""
+        dtypes = dtypes or [torch.float32] * len(shapes)
+        both = zip(shapes, dtypes, strict=True)
+        results = tuple(Value("made", shape, dtype, "result") for shape, dtype in both)
+        self.made.append(Op(name, args, results, self.owner))
+        return results
 
     def shaped(self, source: Value, shape: tuple[int, ...]) -> Value:
         """The source with sizes of one added or left out."""
@@ -46,9 +62,86 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
+def _same(op: Op, make: Maker) -> Value:
+    return op.operands[0]
+
+
+for _name in ("detach", "alias", "lift_fresh", "identity", "view_as_real_copy"):
+    RULES[_name] = _same
+
+
+@rule("dropout", "feature_dropout", "alpha_dropout")
+def _dropout(op: Op, make: Maker) -> Value:
+    if op.args["train"]:
+        raise Untraceable("random numbers")
+    return op.tensor("input")
+
+
+@rule("contiguous", "clone")
+def _contiguous(op: Op, make: Maker) -> Value:
+    source = op.operands[0]
+    return source if source.ordered else make("copy", source.shape, source.dtype, self=source)
+
+
+@rule("to", "_to_copy", "type_as", "float", "long", "int")
+def _cast(op: Op, make: Maker) -> Value:
+    source = op.operands[0]
+    if source.dtype == op.result.dtype:
+        return source
+    to_float = "copy" if source.dtype.is_floating_point else "as_float"
+    name = to_float if op.result.dtype.is_floating_point else "as_int"
+    return make(name, source.shape, op.result.dtype, self=source)
+
+
+@rule("expand", "expand_as", "broadcast_to")
+def _expand(op: Op, make: Maker) -> Value:
+    source = op.operands[0]
+    return source if source.shape == op.result.shape else make("copy", op.result.shape, source.dtype, self=source)
+
+
+@rule("broadcast_tensors")
+def _broadcast(op: Op, make: Maker) -> tuple[Value, ...]:
+    given = op.args["tensors"]
+    assert isinstance(given, list)
+    return tuple(
+        source if source.shape == result.shape else make("copy", result.shape, source.dtype, self=source)
+        for source, result in zip(given, op.results, strict=True)
+    )
+
+
+@rule("linalg_vector_norm", "norm", "frobenius_norm")
+def _norm(op: Op, make: Maker) -> Value:
+    order = op.args.get("ord", op.args.get("p", 2))
+    order = 2 if order in (None, "fro") else order
+    source = op.tensor("self")
+    names = {1: "norm1", 2: "norm2", float("inf"): "amax"}
+    if not isinstance(order, (int, float)) or order not in names:
+        raise Untraceable(f"a norm of order {order}")
+    given = make("abs", source.shape, source.dtype, self=source) if order == float("inf") else source
+    dim, keep = op.args.get("dim"), op.args.get("keepdim")
+    return make(names[order], op.result.shape, source.dtype, self=given, dim=dim, keepdim=keep)
+
+
+@rule("max", "min")
+def _extreme(op: Op, make: Maker) -> Value | tuple[Value, ...] | None:
+    """Of two tensors: as it is; of all: amax; along a dimension: values, and places only if somebody reads them."""
+    if "other" in op.args:
+        return None
+    source = op.tensor("self")
+    if op.args.get("dim") is None:
+        return make(f"a{op.name}", (), source.dtype, self=source, dim=None)
+    values, places = op.results
+    if places not in make.read:
+        dim, keep = op.args["dim"], op.args["keepdim"]
+        return make(f"a{op.name}", values.shape, source.dtype, self=source, dim=dim, keepdim=keep)
+    return make.several(f"{op.name}_dim", [values.shape] * 2, [source.dtype, places.dtype], **op.args)
+
+
 def simplify(program: Program) -> None:
     """Apply the rules until none applies, in place."""
     stands: dict[Value, Value] = {}
+    producers: dict[Value, Op] = {}
+    read = frozenset([*program.outputs, *(operand for op in program.ops for operand in op.operands)])
 
     def now(given: object) -> object:
         while isinstance(given, Value) and given in stands:
@@ -57,9 +150,10 @@ def simplify(program: Program) -> None:
 
     def rewrite(op: Op) -> list[Op]:
         op = replace(op, args={name: pytree.tree_map(now, given) for name, given in op.args.items()})
-        maker = Maker(op.owner)
+        maker = Maker(op.owner, read, producers=producers)
         found = RULES[op.name](op, maker) if op.name in RULES else None
         if found is None:
+            producers.update(dict.fromkeys(op.results, op))
             return [op]
         results = found if isinstance(found, tuple) else (found,)
         done = [one for made in maker.made for one in rewrite(made)]
@@ -68,3 +162,4 @@ def simplify(program: Program) -> None:
 
     program.ops = [one for op in program.ops for one in rewrite(op)]
     program.output = pytree.tree_map(now, program.output)
+    prune(program)

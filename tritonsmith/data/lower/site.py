@@ -29,6 +29,12 @@ class Held:
     """What it is called in kernels."""
     contiguous: bool = True
     floating: bool = True
+    sizes: tuple[str, ...] = ()
+    """Expressions of the sizes in `forward`, where they are not simply the variable's."""
+
+    def size(self, dim: int) -> str:
+        """The size of a dimension, as an expression in `forward`."""
+        return self.sizes[dim] if self.sizes else f"{self.name}.shape[{dim}]"
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,9 @@ def compute(
         if value not in bound:
             bound[value] = load(kernel, site, held(value))
     for op in group.ops:
+        if op.name == "copy":
+            bound[op.result] = bound[op.tensor("self")]
+            continue
         arguments = {
             name: bound[given] if isinstance(given, Value) else number(kernel, op, name, given)
             for name, given in op.args.items()

@@ -3,6 +3,7 @@
 Knows nothing of operators: it keeps names apart, parameters in order and lines short.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,39 +15,16 @@ import triton.language as tl
 """
 
 _WIDTH = 110
-_TAKEN = frozenset(
-    [
-        "acc",
-        "base",
-        "cols",
-        "lane",
-        "mask",
-        "n",
-        "offs",
-        "out",
-        "out_ptr",
-        "pid",
-        "r",
-        "rows",
-        "row",
-        "rm",
-        "rn",
-        "rk",
-        "start",
-        "tl",
-        "torch",
-        "triton",
-        "self",
-        "None",
-        "True",
-        "False",
-    ]
-)
+_WORDS = """
+acc base cols lane mask n offs out out_ptr pid r rows row rm rn rk start tl torch triton nn parts part
+self None True False keep pos top total peak mean rstd I N M K R BLOCK carry best index
+"""
+_TAKEN = frozenset(_WORDS.split())
 
 
 def safe(name: str) -> str:
     """A name for a tensor in a kernel, no word of the kernels' own."""
-    return f"{name}_in" if name in _TAKEN else name
+    return f"{name}_in" if name in _TAKEN or re.fullmatch(r"[vtD][0-9]+", name) else name
 
 
 @dataclass

@@ -40,6 +40,8 @@ class Value:
     dtype: torch.dtype
     kind: str
     """`input`, `parameter` or `result`."""
+    ordered: bool = True
+    """Whether torch has its elements in order; a transposed view has not."""
 
     @property
     def numel(self) -> int:
@@ -192,7 +194,7 @@ class _Reader:
             if node.op == "get_attr":
                 raise Untraceable("a constant tensor")
         program = Program(self.model, given, ops, self._output(), parameters)
-        _prune(program)
+        prune(program)
         if not program.outputs:
             raise Untraceable("no tensor comes out")
         return program
@@ -211,7 +213,7 @@ class _Reader:
         fake = node.meta.get("val")
         if not isinstance(fake, torch.Tensor):
             raise Untraceable("an argument that is no tensor")
-        return Value(name, tuple(map(int, fake.shape)), fake.dtype, kind)
+        return Value(name, tuple(map(int, fake.shape)), fake.dtype, kind, fake.is_contiguous())
 
     def _op(self, node: Node) -> list[Op]:
         if node.target is operator.getitem:
@@ -251,7 +253,8 @@ class _Reader:
         leaves = [made] if isinstance(made, torch.Tensor) else list(made)
         results = []
         for leaf in leaves:
-            results.append(Value(f"v{self.count}", tuple(map(int, leaf.shape)), leaf.dtype, "result"))
+            shape = tuple(map(int, leaf.shape))
+            results.append(Value(f"v{self.count}", shape, leaf.dtype, "result", leaf.is_contiguous()))
             self.count += 1
         self.values[node] = results[0] if isinstance(made, torch.Tensor) else tuple(results)
         return tuple(results)
@@ -266,7 +269,7 @@ def _spelled(name: str) -> str:
     return "self" + "".join(parts)
 
 
-def _prune(program: Program) -> None:
+def prune(program: Program) -> None:
     """Leave out what no output depends on."""
     needed = set(program.outputs)
     kept: list[Op] = []

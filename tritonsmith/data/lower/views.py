@@ -60,8 +60,42 @@ VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
     "t": lambda f, op, x: "t()",
     "numpy_T": lambda f, op, x: "t()" if len(x.shape) == 2 else f"permute({_listed(range(len(x.shape))[::-1])})",
     "mT": lambda f, op, x: "transpose(-2, -1)",
+    "chunk": lambda f, op, x: f"chunk({op.args['chunks']}, dim={op.args['dim']})",
+    "split": lambda f, op, x: _split(op),
+    "unbind": lambda f, op, x: f"unbind({op.args['dim']})",
+    "slice": lambda f, op, x: f"narrow({op.args['dim']}, {_span(f, op, x)})",
+    "narrow": lambda f, op, x: f"narrow({op.args['dim']}, {op.args['start']}, {_span_size(f, op)})",
     "select": lambda f, op, x: f"select({op.args['dim']}, {op.args['index']})",
 }
+
+
+def _split(op: Op) -> str:
+    given = op.args.get("split_size", op.args.get("split_sizes"))
+    return f"split({given!r}, dim={op.args['dim']})"
+
+
+def _span(forward: Forward, op: Op, x: Value) -> str:
+    """Start and length of a slice of stride one."""
+    if op.args.get("step") not in (1, None):
+        raise Untraceable("a slice with steps")
+    start = op.args.get("start") or 0
+    assert isinstance(start, int)
+    dim = op.args["dim"]
+    assert isinstance(dim, int)
+    start = start + x.shape[dim] if start < 0 else start
+    return f"{start}, {_span_size(forward, op)}"
+
+
+def _span_size(forward: Forward, op: Op) -> str:
+    """The length of a slice: an input's size where one has it, else a number."""
+    dim = op.args["dim"]
+    assert isinstance(dim, int)
+    size = op.result.shape[dim]
+    for one in forward.program.inputs:
+        for d, own in enumerate(one.shape):
+            if own == size and size > 1:
+                return f"{one.name}.shape[{d}]"
+    return str(size)
 
 
 def _end(op: Op) -> str:
@@ -79,13 +113,18 @@ def emit_view(forward: Forward, op: Op) -> None:
     needs_order = op.name in ("view", "reshape", "flatten", "unflatten")
     if needs_order:
         held = forward.in_order(source)
-    name = forward.fresh()
-    forward.lines.append(f"{name} = {held.name}.{VIEWS[op.name](forward, op, source)}")
-    forward.hold(op.result, name, contiguous=held.contiguous and _keeps_order(op, source))
+    names = [forward.fresh() for _ in op.results]
+    forward.lines.append(f"{', '.join(names)} = {held.name}.{VIEWS[op.name](forward, op, source)}")
+    for name, result in zip(names, op.results, strict=True):
+        forward.hold(result, name, contiguous=held.contiguous and _keeps_order(op, source, result))
 
 
-def _keeps_order(op: Op, source: Value) -> bool:
+def _keeps_order(op: Op, source: Value, result: Value) -> bool:
     """Whether the view of an ordered tensor is ordered."""
+    if op.name in ("chunk", "split", "unbind", "slice", "narrow"):
+        dim = op.args["dim"]
+        assert isinstance(dim, int)
+        return all(size == 1 for size in source.shape[: dim % len(source.shape)]) or result.shape == source.shape
     meta = torch.empty(source.shape, device="meta")
     if op.name in ("transpose", "permute", "t", "numpy_T", "mT", "select"):
         text = {"mT": "transpose(-2, -1)", "numpy_T": f"permute({_listed(range(len(source.shape))[::-1])})"}
