@@ -138,13 +138,29 @@ def _idle(node: ast.Import | ast.ImportFrom, used: set[str]) -> bool:
     return all(module in COMMON for module in modules) and "*" not in names and not names & used
 
 
+def _parameters(tree: ast.Module) -> set[int]:
+    """Names in the bodies of functions that are the functions' own parameters, whatever builtin is called so too."""
+    own: set[int] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        a = node.args
+        listed = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+        inside = [leaf for line in node.body for leaf in ast.walk(line)]
+        elsewhere = {name for leaf in inside if isinstance(leaf, ast.Global) for name in leaf.names}
+        given = {argument.arg for argument in listed} - elsewhere
+        own |= {id(leaf) for leaf in inside if isinstance(leaf, ast.Name) and leaf.id in given}
+    return own
+
+
 def _names(tree: ast.Module) -> Iterator[Finding]:
+    own = _parameters(tree)
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
         line = getattr(node, "lineno", None)
         if name is None:
             continue
-        if isinstance(node, ast.Name) and name in BUILTINS:
+        if isinstance(node, ast.Name) and name in BUILTINS and id(node) not in own:
             yield Finding(rule="builtin", message=f"{name} is not allowed", line=line)
         elif name == "__class__" and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             continue  # reading it gives no more than `type(x)` does

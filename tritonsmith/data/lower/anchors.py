@@ -1,6 +1,6 @@
 """The operators that a kernel is built around, and who writes each."""
 
-from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, rows, scans
+from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, resize, rows, scans
 from tritonsmith.data.lower import losses as _losses  # noqa: F401  (its rules register themselves)
 from tritonsmith.data.lower.forward import Emitter
 
@@ -12,6 +12,7 @@ ANCHORS: dict[str, Emitter] = {
     **attention.EMITTERS,
     **conv.EMITTERS,
     **pooling.EMITTERS,
+    **resize.EMITTERS,
     **indexing.EMITTERS,
 }
 

@@ -19,6 +19,7 @@ from tritonsmith.data.lower.spatial import (
     axes,
     begin,
     listed,
+    local,
     nested,
     per_axis,
     product,
@@ -33,7 +34,7 @@ from tritonsmith.data.lower.text import Kernel
 from tritonsmith.data.lower.trace import Op, Value
 
 _TILE = 64
-_INNER = 32
+_INNER = 16
 _NAMES = tuple(f"{name}{rank}d" for name in ("conv", "conv_transpose") for rank in (1, 2, 3))
 
 
@@ -102,7 +103,7 @@ class Conv:
         inputs = [f"{self.x.name}.shape[{2 + axis}]" for axis in range(self.rank)]
         if self.transposed:
             extra = self.text("output_padding")
-            return [_spread(x, *one, e) for x, one, e in zip(inputs, figures, extra, strict=True)]
+            return [_spread(x, e, *one) for x, e, one in zip(inputs, extra, figures, strict=True)]
         if self.op.args["padding"] == "same":
             return inputs
         return [covered(x, *one) for x, one in zip(inputs, figures, strict=True)]
@@ -125,13 +126,18 @@ def covered(x: str, size: str, stride: str, pad: str, dilation: str) -> str:
     """How many windows fit: `(x + 2 * pad - dilation * (size - 1) - 1) // stride + 1`."""
     if size == stride and (pad, dilation) == ("0", "1"):
         return f"{x} // {size}"
-    reach = [("-", size), ("+", "1")] if dilation == "1" else [("-", times(dilation, add(("+", size), ("-", "1"))))]
-    if stride == "1":
-        return add(("+", x), ("+", times("2", pad)), *reach)
-    return f"({add(('+', x), ('+', times('2', pad)), *reach, ('-', '1'))}) // {stride} + 1"
+    room = spare(x, size, pad, dilation)
+    return add(*room, ("+", "1")) if stride == "1" else f"({add(*room)}) // {stride} + 1"
 
 
-def _spread(x: str, size: str, stride: str, pad: str, dilation: str, extra: str) -> str:
+def spare(x: str, size: str, pad: str, dilation: str) -> list[tuple[str, str]]:
+    """The terms of how far a window can move: `x + 2 * pad - dilation * (size - 1) - 1`."""
+    if dilation == "1":
+        return [("+", x), ("+", times("2", pad)), ("-", size)]
+    return [("+", x), ("+", times("2", pad)), ("-", times(dilation, add(("+", size), ("-", "1")))), ("-", "1")]
+
+
+def _spread(x: str, extra: str, size: str, stride: str, pad: str, dilation: str) -> str:
     """The reverse: `(x - 1) * stride - 2 * pad + dilation * (size - 1) + extra + 1`."""
     reach = [("+", size), ("-", "1")] if dilation == "1" else [("+", times(dilation, add(("+", size), ("-", "1"))))]
     begin = [("+", x), ("-", "1")] if stride == "1" else [("+", f"({x} - 1) * {stride}")]
@@ -165,12 +171,14 @@ def _emit_depthwise(conv: Conv, unit: Unit) -> None:
     channels = kernel.size("C", f"{flat.out.name}.shape[1]")
     kernel.line("acc = tl.zeros((BLOCK,), dtype=tl.float32)")
     inside = taps(kernel, window)
-    plane = f"plane // {kernel.constant('FILTERS', f'{filters} // {flat.source.name}.shape[1]')}" if several else "plane"
-    kernel.line(f"pixel = {flat.value([f'i{a}' for a in axes(rank)], inside, plane=plane)}", rank)
+    plane = (
+        f"plane // {kernel.constant('FILTERS', f'{filters} // {flat.source.name}.shape[1]')}" if several else "plane"
+    )
+    kernel.line(f"x = {flat.value([f'i{a}' for a in axes(rank)], inside, plane=plane)}", rank)
     weight = kernel.pointer("weight", conv.weight.name)
     offset = nested(f"plane % {channels}", window.size, [f"k{a}" for a in axes(rank)])
     kernel.line(f"weight = tl.load({weight} + {offset}, mask=mask, other=0.0).to(tl.float32)", rank)
-    kernel.line("acc += pixel * weight", rank)
+    kernel.line("acc += x * weight", rank)
     result = "acc"
     if isinstance(op.args.get("bias"), Value):
         bias = kernel.pointer("bias", conv.forward.held(op.tensor("bias")).name)
@@ -191,19 +199,20 @@ def _emit_product(conv: Conv, unit: Unit) -> None:
         kernel.pointer("bias", forward.held(op.tensor("bias")).name)
     shape = spatial_sizes(forward, conv.sizes())
     out = forward.allocate(unit.result, [f"{conv.x.name}.shape[0]", conv.filters, *shape])
-    forward.lines.append(f"pixels = {out.name}.numel() // {out.name}.shape[1]")
-    _sizes(conv, kernel, out)
+    pixels, launch = local(forward, "pixels"), local(forward, "grid")
+    forward.lines.append(f"{pixels} = {out.name}.numel() // {out.name}.shape[1]")
+    _sizes(conv, kernel, out, pixels)
     window = conv.window(kernel)
     for name, size in (("BLOCK_M", _TILE), ("BLOCK_N", _TILE), ("BLOCK_K", _INNER)):
         kernel.constant(name, str(size))
     _place(conv, kernel)
     _accumulate(conv, kernel, window)
     _finish(conv, unit, kernel, out)
-    grid = [f"triton.cdiv(pixels, {_TILE})", f"triton.cdiv({kernel.sizes['F']}, {_TILE})"]
+    grid = [f"triton.cdiv({pixels}, {_TILE})", f"triton.cdiv({kernel.sizes['F']}, {_TILE})"]
     if conv.groups > 1:
         grid.append(forward.expression(op, "groups"))
-    forward.lines.append(f"grid = ({', '.join(grid)})")
-    kernel.grid = "grid"
+    forward.lines.append(f"{launch} = ({', '.join(grid)})")
+    kernel.grid = launch
     forward.notes.append(
         f"{kernel.name}: implicit matrix product of pixels x filters over (channel, tap), "
         f"tiles of {_TILE} x {_TILE} x {_INNER}, {'a group a program, ' * (conv.groups > 1)}"
@@ -212,10 +221,10 @@ def _emit_product(conv: Conv, unit: Unit) -> None:
     forward.emit(kernel)
 
 
-def _sizes(conv: Conv, kernel: Kernel, out: Held) -> None:
+def _sizes(conv: Conv, kernel: Kernel, out: Held, pixels: str) -> None:
     """Runtime sizes, in this order; C and F count within a group."""
     x, groups = conv.x.name, conv.groups
-    kernel.size("pixels", "pixels")
+    kernel.size("pixels", pixels)
     split = f" // {conv.forward.expression(conv.op, 'groups')}" if groups > 1 else ""
     kernel.size("C", f"{x}.shape[1]{split}")
     for axis, name in enumerate(sizes(conv.rank)):

@@ -2,6 +2,8 @@
 
 import ast
 
+from torch.utils import _pytree as pytree
+
 from tritonsmith.data.lower import simplify, views
 from tritonsmith.data.lower.anchors import ALONE, ANCHORS, PROLOGUES
 from tritonsmith.data.lower.forward import Forward, members_read, numbers_written
@@ -9,7 +11,7 @@ from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
 from tritonsmith.data.lower.text import HEAD, Kernel, safe
-from tritonsmith.data.lower.trace import Op, Untraceable, Value, trace
+from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, trace
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError
@@ -27,6 +29,7 @@ def convert(task: Task) -> Pair | Miss:
         arguments = [argument.arg for argument in written.args.args[1:]]
         program = trace(task, arguments)
         simplify.simplify(program)
+        _move_views(program)
         forward = Forward(program, members_read(model), numbers_written(model))
         _begin(forward)
         for unit in schedule(program, _kind, PROLOGUES, ALONE):
@@ -44,13 +47,25 @@ def convert(task: Task) -> Pair | Miss:
 
 
 def _kind(op: Op) -> Kind:
-    if op.name in views.VIEWS or op.name == "as_shape":
+    if op.name in views.VIEWS or op.name in ("as_shape", "slice"):
         return "view"
     if op.name in ANCHORS:
         return "anchor"
     if is_pointwise(op):
         return "pointwise"
     raise Untraceable(f"no lowering of {op.name}")
+
+
+def _move_views(program: Program) -> None:
+    """A task that is views alone becomes a copy: what a kernel is for is to move the elements."""
+    if any(_kind(op) != "view" for op in program.ops):
+        return
+    moved = {}
+    for value in program.outputs:
+        result = Value("made", value.shape, value.dtype, "result")
+        program.ops.append(Op("copy", {"self": value}, (result,), None))
+        moved[value] = result
+    program.output = pytree.tree_map(lambda one: moved.get(one, one), program.output)
 
 
 def _begin(forward: Forward) -> None:
@@ -112,8 +127,14 @@ def broadcast_sizes(forward: Forward, group: Group) -> list[str]:
                 sizes.append(forward.held(value).size(place))
                 break
         else:
-            raise Untraceable("a shape that no operand has")
+            sizes.append(_size_of_an_input(forward, size))
     return sizes
+
+
+def _size_of_an_input(forward: Forward, size: int) -> str:
+    """The size of a tensor that is made of nothing: an input's, where one is equal; else a number."""
+    found = ((one, d) for one in forward.program.inputs for d in range(len(one.shape)) if one.shape[d] == size > 1)
+    return next((f"{one.name}.shape[{d}]" for one, d in found), str(size))
 
 
 def _returned(forward: Forward, output: object) -> str:
@@ -132,11 +153,13 @@ def _returned(forward: Forward, output: object) -> str:
 
 
 def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, arguments: list[str], result: str) -> str:
-    lines = [HEAD, *_context(tree, model)]
+    kernels = [kernel.definition() for kernel in forward.kernels]
+    libdevice = any("libdevice." in text for text in kernels)
+    lines = [HEAD + ("from triton.language.extra import libdevice\n" if libdevice else ""), *_context(tree, model)]
     for helper in forward.helpers:
         lines += ["", helper, ""]
-    for kernel in forward.kernels:
-        lines += ["", kernel.definition(), ""]
+    for text in kernels:
+        lines += ["", text, ""]
     lines += ["", "class ModelNew(nn.Module):"]
     constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if constructor is not None and len(constructor.body) > 1:

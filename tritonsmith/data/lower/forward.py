@@ -72,8 +72,9 @@ class Forward:
                 raise Untraceable(f"{value.name} is not in memory")
             owner, _, last = value.name.rpartition(".")
             scope = owner.rpartition(".")[2].replace("[", "").replace("]", "")
-            alone = sum(p.name.rpartition(".")[2] == last for p in self.program.parameters.values()) == 1
-            self.hold(value, value.name, safe(last if alone or scope == "self" else f"{scope}_{last}"))
+            owners = {p.name.rpartition(".")[0] for p in self.program.parameters.values()} - {"self"}
+            alone = len(owners) == 1 or scope == "self"
+            self.hold(value, value.name, safe(last if alone else f"{scope}_{last}"))
         return self._held[value]
 
     def in_order(self, value: Value) -> Held:

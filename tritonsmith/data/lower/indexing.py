@@ -2,7 +2,7 @@
 
 from tritonsmith.data.lower.forward import Emitter, Forward
 from tritonsmith.data.lower.schedule import Unit
-from tritonsmith.data.lower.site import Site, compute
+from tritonsmith.data.lower.site import Held, Site, compute
 from tritonsmith.data.lower.text import Kernel
 from tritonsmith.data.lower.trace import Op, Untraceable, Value
 
@@ -27,8 +27,8 @@ def _finish(forward: Forward, op: Op, unit: Unit, kernel: Kernel, site: Site, ou
     forward.emit(kernel)
 
 
-def _shape(name: str, dims: range) -> str:
-    return " * ".join(f"{name}.shape[{d}]" for d in dims) or "1"
+def _shape(held: Held, dims: range) -> str:
+    return " * ".join(held.size(d) for d in dims) or "1"
 
 
 def emit_embedding(forward: Forward, op: Op, unit: Unit) -> None:
@@ -56,7 +56,7 @@ def emit_gather(forward: Forward, op: Op, unit: Unit) -> None:
     sizes = [picked if d == dim else source.size(d) for d in range(rank)]
     kernel, site, out = _over_elements(forward, op, unit, sizes)
     x, ids = kernel.pointer(source.label, source.name), kernel.pointer(index.label, index.name)
-    inner = kernel.size("I", _shape(source.name, range(dim + 1, rank))) if dim + 1 < rank else ""
+    inner = kernel.size("I", _shape(source, range(dim + 1, rank))) if dim + 1 < rank else ""
     k, r = kernel.size("K", picked), kernel.size("R", source.size(dim))
     place = f"offs // {inner}" if inner else "offs"
     kernel.line(f"index = tl.load({ids} + {'offs' if whole else f'{place} % {k}'}, mask=mask, other=0)")
@@ -78,12 +78,32 @@ def emit_flip(forward: Forward, op: Op, unit: Unit) -> None:
     kernel, site, out = _over_elements(forward, op, unit, [source.size(d) for d in range(rank)])
     x = kernel.pointer(source.label, source.name)
     r = kernel.size("R", source.size(dim))
-    inner = kernel.size("I", _shape(source.name, range(dim + 1, rank))) if dim + 1 < rank else ""
+    inner = kernel.size("I", _shape(source, range(dim + 1, rank))) if dim + 1 < rank else ""
     kernel.line(f"r = offs // {inner} % {r}" if inner else f"r = offs % {r}")
     back = f"({r} - 1 - 2 * r)"
     cast = ".to(tl.float32)" if source.floating else ""
     made = f"tl.load({x} + offs + {back}{f' * {inner}' if inner else ''}, mask=mask, other=0.0){cast}"
     _finish(forward, op, unit, kernel, site, out, made, "each element is read from the mirrored place")
+
+
+def emit_roll(forward: Forward, op: Op, unit: Unit) -> None:
+    """One dimension moved round."""
+    source = forward.in_order(op.tensor("self"))
+    dims, shifts = op.args["dims"], op.args["shifts"]
+    rank = len(source.shape)
+    if not isinstance(dims, list) or not isinstance(shifts, list) or len(dims) != 1:
+        raise Untraceable("roll over several dimensions")
+    dim = dims[0] % rank
+    kernel, site, out = _over_elements(forward, op, unit, [source.size(d) for d in range(rank)])
+    x = kernel.pointer(source.label, source.name)
+    r = kernel.size("R", source.size(dim))
+    shift = kernel.size("shift", f"{shifts[0]} % {source.size(dim)}")
+    inner = kernel.size("I", _shape(source, range(dim + 1, rank))) if dim + 1 < rank else ""
+    kernel.line(f"r = offs // {inner} % {r}" if inner else f"r = offs % {r}")
+    back = f"(({r} + r - {shift}) % {r} - r)"
+    cast = ".to(tl.float32)" if source.floating else ""
+    made = f"tl.load({x} + offs + {back}{f' * {inner}' if inner else ''}, mask=mask, other=0.0){cast}"
+    _finish(forward, op, unit, kernel, site, out, made, "each element is read from the place it came from")
 
 
 def emit_cat(forward: Forward, op: Op, unit: Unit) -> None:
@@ -95,10 +115,9 @@ def emit_cat(forward: Forward, op: Op, unit: Unit) -> None:
     rank = len(parts[0].shape)
     dim = int(str(op.args["dim"])) % rank
     along = [one.size(dim) for one in held]
-    first = held[0].name
-    sizes = [" + ".join(along) if d == dim else f"{first}.shape[{d}]" for d in range(rank)]
+    sizes = [" + ".join(along) if d == dim else held[0].size(d) for d in range(rank)]
     out = forward.allocate(op.result, sizes)
-    inner = _shape(first, range(dim + 1, rank))
+    inner = _shape(held[0], range(dim + 1, rank))
     kernel = Kernel(forward.kernel_name("cat"))
     kernel.line("offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
     kernel.line("mask = offs < n")
@@ -135,5 +154,6 @@ EMITTERS: dict[str, Emitter] = {
     "gather": emit_gather,
     "index_select": emit_gather,
     "flip": emit_flip,
+    "roll": emit_roll,
     "cat": emit_cat,
 }

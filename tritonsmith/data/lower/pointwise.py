@@ -1,21 +1,20 @@
 """Operators on single elements, as expressions of triton.language over values in float32.
 
 `{self}`, `{other}`, ... stand for the arguments by torch's names: names of values, or numbers. Functions are written
-with what triton.language has on every target; libdevice is not needed.
+with what triton.language has, and with libdevice's where only those keep their digits near zero (tanh, expm1, log1p).
 """
 
 from collections.abc import Callable, Mapping
 
 from tritonsmith.data.lower.trace import Op, Untraceable
 
-_TANH = "2.0 * tl.sigmoid(2.0 * {0}) - 1.0"
 _INVERSE_SQRT2 = "0.7071067811865476"
 
 EXPRESSIONS: dict[str, str] = {
     "relu": "tl.maximum({self}, 0.0)",
     "relu6": "tl.minimum(tl.maximum({self}, 0.0), 6.0)",
     "sigmoid": "tl.sigmoid({self})",
-    "tanh": _TANH.format("{self}"),
+    "tanh": "libdevice.tanh({self})",
     "silu": "{self} * tl.sigmoid({self})",
     "softsign": "{self} / (1.0 + tl.abs({self}))",
     "hardswish": "{self} * tl.minimum(tl.maximum({self} + 3.0, 0.0), 6.0) / 6.0",
@@ -24,12 +23,9 @@ EXPRESSIONS: dict[str, str] = {
     "log_sigmoid": "tl.minimum({self}, 0.0) - tl.log(1.0 + tl.exp(-tl.abs({self})))",
     # tanh(log(1 + e^x)) = 1 - 2 / (1 + (1 + e^x)^2); an infinite e^x gives x, as it should
     "mish": "{self} * (1.0 - 2.0 / (1.0 + (1.0 + tl.exp({self})) * (1.0 + tl.exp({self}))))",
-    "elu": "tl.where({self} > 0.0, {self}, {alpha} * (tl.exp(tl.minimum({self}, 0.0)) - 1.0))",
-    "celu": "tl.maximum({self}, 0.0) + tl.minimum({alpha} * (tl.exp(tl.minimum({self}, 0.0) / {alpha}) - 1.0), 0.0)",
-    "selu": (
-        "1.0507009873554805 * tl.where({self} > 0.0, {self}, "
-        "1.6732632423543772 * (tl.exp(tl.minimum({self}, 0.0)) - 1.0))"
-    ),
+    "elu": "tl.where({self} > 0.0, {self}, {alpha} * libdevice.expm1({self}))",
+    "celu": "tl.where({self} > 0.0, {self}, {alpha} * libdevice.expm1({self} / {alpha}))",
+    "selu": ("1.0507009873554805 * tl.where({self} > 0.0, {self}, 1.6732632423543772 * libdevice.expm1({self}))"),
     "leaky_relu": "tl.where({self} > 0.0, {self}, {self} * {negative_slope})",
     "prelu": "tl.where({self} > 0.0, {self}, {self} * {weight})",
     "softshrink": "tl.maximum({self} - {lambd}, 0.0) + tl.minimum({self} + {lambd}, 0.0)",
@@ -42,10 +38,10 @@ EXPRESSIONS: dict[str, str] = {
     "cos": "tl.cos({self})",
     "exp": "tl.exp({self})",
     "exp2": "tl.exp2({self})",
-    "expm1": "tl.exp({self}) - 1.0",
+    "expm1": "libdevice.expm1({self})",
     "log": "tl.log({self})",
     "log2": "tl.log2({self})",
-    "log1p": "tl.log(1.0 + {self})",
+    "log1p": "libdevice.log1p({self})",
     "log10": "tl.log({self}) * 0.4342944819032518",
     "sqrt": "tl.sqrt({self})",
     "rsqrt": "tl.rsqrt({self})",
@@ -53,6 +49,18 @@ EXPRESSIONS: dict[str, str] = {
     "erf": "tl.math.erf({self})",
     "sinh": "(tl.exp({self}) - tl.exp(-{self})) / 2.0",
     "cosh": "(tl.exp({self}) + tl.exp(-{self})) / 2.0",
+    "atan": "libdevice.atan({self})",
+    "asin": "libdevice.asin({self})",
+    "acos": "libdevice.acos({self})",
+    "asinh": "libdevice.asinh({self})",
+    "acosh": "libdevice.acosh({self})",
+    "atanh": "libdevice.atanh({self})",
+    "atan2": "libdevice.atan2({self}, {other})",
+    "tan": "libdevice.tan({self})",
+    "erfc": "libdevice.erfc({self})",
+    "trunc": "libdevice.trunc({self})",
+    "fmod": "libdevice.fmod({self}, {other})",
+    "hypot": "libdevice.hypot({self}, {other})",
     "floor": "tl.floor({self})",
     "ceil": "tl.ceil({self})",
     "sign": "tl.where({self} > 0.0, 1.0, tl.where({self} < 0.0, -1.0, 0.0))",
@@ -100,6 +108,9 @@ EXPRESSIONS: dict[str, str] = {
     "cosine_embedding": "tl.where({target} > 0, 1.0 - {self}, tl.maximum({self} - {margin}, 0.0))",
     "as_float": "{self}.to(tl.float32)",
     "as_int": "{self}.to(tl.int64)",
+    # these two are written where the coordinates are known: see site
+    "full": "{fill_value}",
+    "index": "{dim}",
 }
 
 

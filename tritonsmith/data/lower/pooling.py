@@ -4,14 +4,16 @@ A program takes a block of outputs and walks over their windows. Windows overlap
 Positions of maxima are not given.
 """
 
-from tritonsmith.data.lower.conv import covered
+from tritonsmith.data.lower.conv import covered, spare
 from tritonsmith.data.lower.forward import Emitter, Forward
+from tritonsmith.data.lower.resize import wanted_sizes
 from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.simplify import Maker, rule
 from tritonsmith.data.lower.site import Held
 from tritonsmith.data.lower.spatial import (
     Flat,
     Window,
+    add,
     axes,
     begin,
     listed,
@@ -21,7 +23,7 @@ from tritonsmith.data.lower.spatial import (
     spelled,
     taps,
 )
-from tritonsmith.data.lower.trace import Op, Untraceable, Value
+from tritonsmith.data.lower.trace import Op, Value
 
 _INFINITY = 'float("inf")'
 
@@ -64,17 +66,22 @@ def _pooled(forward: Forward, op: Op, x: Held) -> list[str]:
         _spelled(forward, op, "padding", 0),
         _spelled(forward, op, "dilation", 1),
     ]
-    inputs = [f"{x.name}.shape[{len(x.shape) - rank + axis}]" for axis in range(rank)]
-    found = []
-    for i, size, stride, pad, dilation in zip(inputs, *figures, strict=True):
-        if not op.args["ceil_mode"] or stride == "1":
-            found.append(covered(i, size, stride, pad, dilation))
-            continue
-        held = covered(i, size, "1", pad, dilation).removesuffix(" + 1")
-        held = held if covered(i, size, "1", pad, dilation).endswith(" + 1") else f"{held} - 1"
-        padded = i if pad == "0" else f"{i} + {pad}"
-        found.append(f"min(triton.cdiv({held}, {stride}) + 1, triton.cdiv({padded}, {stride}))")
-    return found
+    lead = len(x.shape) - rank
+    return [
+        covered(f"{x.name}.shape[{lead + axis}]", *(texts[axis] for texts in figures))
+        if not op.args["ceil_mode"] or figures[1][axis] == "1"
+        else _hanging(op, axis, f"{x.name}.shape[{lead + axis}]", *(texts[axis] for texts in figures))
+        for axis in range(rank)
+    ]
+
+
+def _hanging(op: Op, axis: int, x: str, size: str, stride: str, pad: str, dilation: str) -> str:
+    """How many windows begin inside the input or the padding before it, and reach as far as they must."""
+    windows = f"triton.cdiv({add(*spare(x, size, pad, dilation))}, {stride}) + 1"
+    extent = _listed(op, "dilation", 1)[axis] * (_listed(op, "kernel_size")[axis] - 1) + 1
+    if extent >= _listed(op, "stride")[axis] + _listed(op, "padding", 0)[axis]:
+        return windows  # the last window begins inside
+    return f"min({windows}, triton.cdiv({add(('+', x), ('+', pad))}, {stride}))"
 
 
 def _begin(forward: Forward, op: Op, unit: Unit) -> Flat:
@@ -91,8 +98,8 @@ def emit_max_pool(forward: Forward, op: Op, unit: Unit) -> None:
     flat.line(f"acc = tl.full((BLOCK,), -{_INFINITY}, dtype=tl.float32)")
     inside = taps(flat.kernel, window)
     inputs = [f"i{a}" for a in axes(flat.rank)]
-    flat.line(f"value = {flat.value(inputs, inside, f'-{_INFINITY}')}", flat.rank)
-    flat.line("acc = tl.maximum(acc, value)", flat.rank)
+    flat.line(f"x = {flat.value(inputs, inside, f'-{_INFINITY}')}", flat.rank)
+    flat.line("acc = tl.maximum(acc, x)", flat.rank)
     flat.finish(op, unit, "acc", "the maximum over each window, nothing read outside the input")
 
 
@@ -106,12 +113,12 @@ def emit_avg_pool(forward: Forward, op: Op, unit: Unit) -> None:
     window = Window(window.size, window.stride, window.pad, window.dilation, bounded=hangs)
     flat.line("acc = tl.zeros((BLOCK,), dtype=tl.float32)")
     if inner:
-        flat.line("count = tl.zeros((BLOCK,), dtype=tl.float32)")
+        flat.line("cells = tl.zeros((BLOCK,), dtype=tl.float32)")
     inside = taps(flat.kernel, window)
     flat.line(f"acc += {flat.value([f'i{a}' for a in axes(flat.rank)], inside)}", flat.rank)
     if inner:
-        flat.line("count += tl.where(inside, 1.0, 0.0)", flat.rank)
-        divisor = "tl.maximum(count, 1.0)"
+        flat.line("cells += tl.where(inside, 1.0, 0.0)", flat.rank)
+        divisor = "tl.maximum(cells, 1.0)"
     elif override is not None:
         divisor = forward.number(flat.kernel, op, "divisor_override", override)
     elif hangs:
@@ -129,22 +136,13 @@ def emit_avg_pool(forward: Forward, op: Op, unit: Unit) -> None:
 # -- adaptive
 
 
-def _wanted(forward: Forward, op: Op, x: Held) -> list[str]:
-    """The output's spatial sizes; an axis that keeps its size follows the input."""
-    rank = _rank(op)
-    given = listed(op, "output_size", rank)
-    lead = len(x.shape) - rank
-    return [
-        f"{x.name}.shape[{lead + axis}]" if x.shape[lead + axis] == given[axis] else one
-        for axis, one in enumerate(spelled(forward, op, "output_size", rank))
-    ]
-
-
 def emit_adaptive(forward: Forward, op: Op, unit: Unit) -> None:
     """Adaptive pooling: output i takes the inputs from floor(i H / OH) to ceil((i + 1) H / OH)."""
     rank, maximum = _rank(op), "max" in op.name
     name = op.name.replace("_values", "")
-    flat = begin(forward, op, unit, name, op.tensor("self"), lambda x: _wanted(forward, op, x), rank)
+    flat = begin(
+        forward, op, unit, name, op.tensor("self"), lambda x: wanted_sizes(forward, op, x, "output_size"), rank
+    )
     letters = axes(rank)
     for a, extent, out in zip(letters, sizes(rank), sizes(rank, "O"), strict=True):
         flat.line(f"first_{a} = o{a} * {extent} // {out}")
@@ -160,8 +158,8 @@ def emit_adaptive(forward: Forward, op: Op, unit: Unit) -> None:
     flat.line(f"inside = {' & '.join(['mask', *conditions])}", rank)
     inputs = [f"i{a}" for a in letters]
     if maximum:
-        flat.line(f"value = {flat.value(inputs, 'inside', f'-{_INFINITY}')}", rank)
-        flat.line("acc = tl.maximum(acc, value)", rank)
+        flat.line(f"x = {flat.value(inputs, 'inside', f'-{_INFINITY}')}", rank)
+        flat.line("acc = tl.maximum(acc, x)", rank)
         flat.finish(op, unit, "acc", "the maximum over windows whose edges follow from the two sizes")
         return
     flat.line(f"acc += {flat.value(inputs, 'inside')}", rank)

@@ -68,19 +68,41 @@ def _vector(op: Op, make: Maker) -> Value:
     return _sum(make, product, [len(product.shape) - 1])
 
 
-@rule("matmul", "linalg_matmul", "mm")
+@rule("matmul", "linalg_matmul", "mm", "bmm")
 def _matmul(op: Op, make: Maker) -> Value | None:
+    if "transposed" in op.args:
+        return None
     a, b = op.operands[0], op.operands[-1]
-    if len(a.shape) > 1 and len(b.shape) > 1:
-        return _scaled(op, make, a, b)
     if len(b.shape) == 1:
         product = _mul(make, a, b)
         return _sum(make, product, [len(product.shape) - 1])
-    product = _mul(make, _unsqueezed(make, a, 1), b)
-    return _sum(make, product, [len(product.shape) - 2])
+    if len(a.shape) == 1:
+        product = _mul(make, _unsqueezed(make, a, 1), b)
+        return _sum(make, product, [len(product.shape) - 2])
+    if (scaled := _scaled(make, a, b)) is not None:
+        return scaled
+    name = "matmul" if op.name == "linalg_matmul" else op.name
+    (left, by_left), (right, by_right) = _straight(make, a), _straight(make, b)
+    return make(name, op.result.shape, op.result.dtype, self=left, other=right, transposed=(by_left, by_right))
 
 
-def _scaled(op: Op, make: Maker, a: Value, b: Value) -> Value | None:
+def _straight(make: Maker, value: Value) -> tuple[Value, bool]:
+    """The matrices that a factor is the transposes of, where it is a transposed view; and whether it is."""
+    op = make.producers.get(value)
+    rank = len(value.shape)
+    if op is None or op.name not in ("t", "mT", "numpy_T", "transpose", "permute"):
+        return value, False
+    if op.name == "transpose":
+        turned = {int(str(op.args[name])) % rank for name in ("dim0", "dim1")} == {rank - 1, rank - 2}
+    elif op.name == "permute":
+        dims = op.args["dims"]
+        turned = isinstance(dims, list) and [d % rank for d in dims] == [*range(rank - 2), rank - 1, rank - 2]
+    else:
+        turned = op.name == "mT" or rank == 2
+    return (op.operands[0], True) if turned else (value, False)
+
+
+def _scaled(make: Maker, a: Value, b: Value) -> Value | None:
     """A diagonal matrix scales rows, or columns."""
     for diagonal, other, left in ((a, b, True), (b, a, False)):
         maker = make.producers.get(diagonal)
@@ -93,8 +115,6 @@ def _scaled(op: Op, make: Maker, a: Value, b: Value) -> Value | None:
         if left or rank > 1:
             given = _unsqueezed(make, given, rank if left else rank - 1)
         return _mul(make, given, other)
-    if op.name == "linalg_matmul":
-        return make("matmul", op.result.shape, op.result.dtype, self=a, other=b)
     return None
 
 

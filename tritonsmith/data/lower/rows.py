@@ -195,9 +195,7 @@ def emit_reduction(forward: Forward, op: Op, unit: Unit) -> None:
     dims = dimensions(op, "dim", len(source.shape))
     kernel = Kernel(forward.kernel_name(op.name))
     walk = Walk(forward, kernel, op, source, dims, unit.prologues.get("self"))
-    if len(dims) == len(source.shape):
-        if op.name == "prod":
-            raise Untraceable("a product of everything")
+    if len(dims) == len(source.shape) and op.name != "prod":
         _whole(forward, op, unit, walk)
         return
     rule = REDUCTIONS[op.name]
@@ -364,8 +362,6 @@ def emit_logsumexp(forward: Forward, op: Op, unit: Unit) -> None:
     source = op.tensor("self")
     kernel = Kernel(forward.kernel_name("logsumexp"))
     walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
-    if len(walk.dims) == len(source.shape):
-        raise Untraceable("logsumexp of everything")
     walk.begin()
     _peak(walk)
     store_reduced(forward, op, unit, walk, "top + tl.log(total)")
@@ -378,8 +374,6 @@ def emit_variance(forward: Forward, op: Op, unit: Unit) -> None:
     source = op.tensor("self")
     kernel = Kernel(forward.kernel_name(op.name))
     walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
-    if len(walk.dims) == len(source.shape):
-        raise Untraceable(f"{op.name} of everything")
     correction = op.args.get("correction")
     if correction is None:
         correction = 0 if op.args.get("unbiased") is False else 1
@@ -395,8 +389,6 @@ def emit_variance(forward: Forward, op: Op, unit: Unit) -> None:
 def emit_arg(forward: Forward, op: Op, unit: Unit) -> None:
     """argmax and argmin over `dim`: the first place of the extreme value, as torch has it."""
     source = op.tensor("self")
-    if op.args.get("dim") is None:
-        raise Untraceable(f"{op.name} of everything")
     kernel = Kernel(forward.kernel_name(op.name))
     walk = Walk(forward, kernel, op, source, dimensions(op, "dim", len(source.shape)), None)
     walk.begin()

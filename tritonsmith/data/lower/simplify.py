@@ -122,6 +122,57 @@ def _norm(op: Op, make: Maker) -> Value:
     return make(names[order], op.result.shape, source.dtype, self=given, dim=dim, keepdim=keep)
 
 
+@rule("glu")
+def _glu(op: Op, make: Maker) -> Value:
+    source = op.tensor("self")
+    parts = make.several("chunk", [op.result.shape] * 2, [source.dtype] * 2, self=source, chunks=2, dim=op.args["dim"])
+    gate = make("sigmoid", op.result.shape, source.dtype, self=parts[1])
+    return make("mul", op.result.shape, source.dtype, self=parts[0], other=gate)
+
+
+@rule("stack")
+def _stack(op: Op, make: Maker) -> Value:
+    given = op.args["tensors"]
+    assert isinstance(given, list)
+    rank = len(op.result.shape)
+    dim = int(str(op.args["dim"])) % rank
+    one = tuple(1 if d == dim else size for d, size in enumerate(op.result.shape))
+    return make("cat", op.result.shape, op.result.dtype, tensors=[make.shaped(x, one) for x in given], dim=dim)
+
+
+@rule("diff")
+def _diff(op: Op, make: Maker) -> Value:
+    source, dim = op.tensor("self"), op.args["dim"]
+    if op.args.get("n") != 1 or isinstance(op.args.get("prepend"), Value) or isinstance(op.args.get("append"), Value):
+        raise Untraceable("differences of higher order")
+    shape = op.result.shape
+    later = make("slice", shape, source.dtype, self=source, dim=dim, start=1, end=None, step=1)
+    sooner = make("slice", shape, source.dtype, self=source, dim=dim, start=0, end=-1, step=1)
+    return make("sub", shape, source.dtype, self=later, other=sooner, alpha=1)
+
+
+@rule("sum", "mean", "amax", "amin", "norm2")
+def _apart(op: Op, make: Maker) -> Value | None:
+    """Dimensions that do not lie side by side are reduced in two steps, the last ones first."""
+    source = op.tensor("self")
+    rank = len(source.shape)
+    given = op.args.get("dim")
+    dims = sorted(d % rank for d in given) if isinstance(given, (list, tuple)) else []
+    split = next((i for i in range(len(dims) - 1, 0, -1) if dims[i] != dims[i - 1] + 1), None)
+    if split is None:
+        return None
+    if op.name == "norm2":
+        square = make("square", source.shape, source.dtype, self=source)
+        total = make("sum", op.result.shape, source.dtype, self=square, dim=dims, keepdim=op.args.get("keepdim"))
+        return make("sqrt", op.result.shape, source.dtype, self=total)
+    late = dims[split:]
+    kept = tuple(1 if d in late else size for d, size in enumerate(source.shape))
+    inner = make(op.name, kept, source.dtype, self=source, dim=late, keepdim=True)
+    both = tuple(1 if d in dims else size for d, size in enumerate(source.shape))
+    outer = make(op.name, both, source.dtype, self=inner, dim=dims[:split], keepdim=True)
+    return outer if op.result.shape == both else make.shaped(outer, op.result.shape)
+
+
 @rule("max", "min")
 def _extreme(op: Op, make: Maker) -> Value | tuple[Value, ...] | None:
     """Of two tensors: as it is; of all: amax; along a dimension: values, and places only if somebody reads them."""

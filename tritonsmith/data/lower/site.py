@@ -62,6 +62,8 @@ class Site:
     """Offset and mask of an operand with these blocks, where the kernel knows them without dividing."""
     dim: Callable[[int], str] | None = None
     """The size of dimension i in `forward`; by default `like.shape[i]`."""
+    index: Callable[[int], str | None] = lambda dim: None
+    """The coordinate along a dimension, where the kernel knows it without dividing."""
 
     def size(self, dims: tuple[int, ...]) -> str:
         """The product of the dimensions' sizes, as an expression in `forward`."""
@@ -150,6 +152,18 @@ def _size(kernel: Kernel, site: Site, dims: tuple[int, ...]) -> str:
     return kernel.size(name, site.size(dims))
 
 
+def _coordinate(kernel: Kernel, site: Site, op: Op) -> str:
+    """The coordinate that an `index` stands for; its shape ends where the site's does."""
+    dim = op.args["dim"]
+    assert isinstance(dim, int)
+    place = len(site.shape) - len(op.result.shape) + dim
+    if known := site.index(place):
+        return known
+    inner = tuple(range(place + 1, len(site.shape)))
+    text = f"{site.offs} // {_size(kernel, site, inner)}" if inner else site.offs
+    return kernel.value(f"{text} % {_size(kernel, site, (place,))}" if place else text, site.depth)
+
+
 def compute(
     kernel: Kernel,
     site: Site,
@@ -171,8 +185,14 @@ def compute(
         if op.name == "copy":
             bound[op.result] = bound[op.tensor("self")]
             continue
+        if op.name == "index":
+            bound[op.result] = _coordinate(kernel, site, op)
+            continue
         arguments = {
             name: bound[given] if isinstance(given, Value) else number(kernel, op, name, given)
             for name, given in op.args.items()
         }
+        if op.name == "full":
+            bound[op.result] = arguments["fill_value"]
+            continue
         bound[op.result] = kernel.value(write(op, arguments), site.depth)

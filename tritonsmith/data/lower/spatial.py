@@ -7,6 +7,7 @@ number, the plane. Knows no operator.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from tritonsmith.data.lower.forward import Forward
 from tritonsmith.data.lower.schedule import Unit
@@ -125,7 +126,7 @@ def taps(kernel: Kernel, window: Window) -> str:
 def listed(op: Op, name: str, rank: int) -> list[int]:
     """An argument with a number per axis."""
     given = op.args[name]
-    several = list(given) if isinstance(given, (list, tuple)) else [given]
+    several = [int(one) for one in given] if isinstance(given, (list, tuple)) else [int(cast(int, given))]
     return several * rank if len(several) == 1 else several
 
 
@@ -163,15 +164,19 @@ def times(*factors: str) -> str:
     return " * ".join([str(number)] * (number != 1) + parts)
 
 
+def local(forward: Forward, name: str) -> str:
+    """A variable of `forward`, another name where an argument has this one."""
+    return f"out_{name}" if name in {value.name for value in forward.program.inputs} else name
+
+
 def spatial_sizes(forward: Forward, expressions: Sequence[str]) -> list[str]:
     """Variables for the spatial sizes of an output; what is a plain `.shape[i]` needs none."""
-    taken = {value.name for value in forward.program.inputs}
     names = []
     for name, expression in zip(["depth", "height", "width"][-len(expressions) :], expressions, strict=True):
         if " " not in expression:
             names.append(expression)
             continue
-        name = f"out_{name}" if name in taken else name
+        name = local(forward, name)
         forward.lines.append(f"{name} = {expression}")
         names.append(name)
     return names

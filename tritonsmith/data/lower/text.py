@@ -18,6 +18,7 @@ _WIDTH = 110
 _WORDS = """
 acc base cols lane mask n offs out out_ptr pid r rows row rm rn rk start tl torch triton nn parts part
 self None True False keep pos top total peak mean rstd I N M K R BLOCK carry best index
+C F image pixel pixels filters channel plane group
 """
 _TAKEN = frozenset(_WORDS.split())
 

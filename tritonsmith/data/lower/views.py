@@ -63,7 +63,6 @@ VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
     "chunk": lambda f, op, x: f"chunk({op.args['chunks']}, dim={op.args['dim']})",
     "split": lambda f, op, x: _split(op),
     "unbind": lambda f, op, x: f"unbind({op.args['dim']})",
-    "slice": lambda f, op, x: f"narrow({op.args['dim']}, {_span(f, op, x)})",
     "narrow": lambda f, op, x: f"narrow({op.args['dim']}, {op.args['start']}, {_span_size(f, op)})",
     "select": lambda f, op, x: f"select({op.args['dim']}, {op.args['index']})",
 }
@@ -74,16 +73,27 @@ def _split(op: Op) -> str:
     return f"split({given!r}, dim={op.args['dim']})"
 
 
-def _span(forward: Forward, op: Op, x: Value) -> str:
-    """Start and length of a slice of stride one."""
-    if op.args.get("step") not in (1, None):
-        raise Untraceable("a slice with steps")
-    start = op.args.get("start") or 0
-    assert isinstance(start, int)
-    dim = op.args["dim"]
+def _sliced(forward: Forward, op: Op, x: Value) -> str:
+    """A slice as it is written: `[:, 1:]`. Its end is counted from the tensor's end where the task does so."""
+    dim, step = op.args["dim"], op.args.get("step")
     assert isinstance(dim, int)
-    start = start + x.shape[dim] if start < 0 else start
-    return f"{start}, {_span_size(forward, op)}"
+    dim %= len(x.shape)
+    start, end = op.args.get("start") or 0, op.args.get("end")
+    assert isinstance(start, int)
+    size = x.shape[dim]
+    if start < 0:
+        start += size
+    first = "" if start == 0 else str(start)
+    if not isinstance(end, int) or end >= size:
+        last = ""
+    elif 0 < size - end <= 16 and size - end in forward.literals and end not in forward.literals:
+        last = str(end - size)
+    elif end < 0:
+        last = str(end)
+    else:
+        last = _span_size(forward, op) if start == 0 and step in (1, None) else str(end)
+    stride = "" if step in (1, None) else f":{step}"
+    return f"[{':, ' * dim}{first}:{last}{stride}]"
 
 
 def _span_size(forward: Forward, op: Op) -> str:
@@ -93,7 +103,7 @@ def _span_size(forward: Forward, op: Op) -> str:
     size = op.result.shape[dim]
     for one in forward.program.inputs:
         for d, own in enumerate(one.shape):
-            if own == size and size > 1:
+            if own == size and size > 1 and size not in forward.literals:
                 return f"{one.name}.shape[{d}]"
     return str(size)
 
@@ -114,7 +124,8 @@ def emit_view(forward: Forward, op: Op) -> None:
     if needs_order:
         held = forward.in_order(source)
     names = [forward.fresh() for _ in op.results]
-    forward.lines.append(f"{', '.join(names)} = {held.name}.{VIEWS[op.name](forward, op, source)}")
+    made = f".{VIEWS[op.name](forward, op, source)}" if op.name != "slice" else _sliced(forward, op, source)
+    forward.lines.append(f"{', '.join(names)} = {held.name}{made}")
     for name, result in zip(names, op.results, strict=True):
         forward.hold(result, name, contiguous=held.contiguous and _keeps_order(op, source, result))
 
@@ -122,6 +133,8 @@ def emit_view(forward: Forward, op: Op) -> None:
 def _keeps_order(op: Op, source: Value, result: Value) -> bool:
     """Whether the view of an ordered tensor is ordered."""
     if op.name in ("chunk", "split", "unbind", "slice", "narrow"):
+        if op.args.get("step") not in (1, None):
+            return False
         dim = op.args["dim"]
         assert isinstance(dim, int)
         return all(size == 1 for size in source.shape[: dim % len(source.shape)]) or result.shape == source.shape

@@ -1,0 +1,192 @@
+"""The compiler from tasks to plain Triton: what it reads, what it fuses, and that its answers are right."""
+
+import re
+
+import pytest
+from judging import judge
+
+from tritonsmith.data.lower import convert
+from tritonsmith.data.lower.convert import _kind
+from tritonsmith.data.lower.trace import Untraceable, trace
+from tritonsmith.data.pair import Miss, Pair
+from tritonsmith.types import Task
+from tritonsmith.verify.pool import Verifier
+
+_SHAPES = {"x": "6, 10", "y": "6, 10"}
+
+
+def task(
+    forward: str, init: str = "", shapes: dict[str, str] | None = None, arguments: str = "", given: str = ""
+) -> Task:
+    """A task with these statements in forward and in the constructor."""
+    shapes = shapes or {"x": "6, 10"}
+    lines = "\n".join(f"        {line}" for line in forward.splitlines())
+    made = "\n".join(f"        {line}" for line in init.splitlines())
+    inputs = ", ".join(shape if "torch" in shape else f"torch.randn({shape})" for shape in shapes.values())
+    source = f"""import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def __init__(self{arguments}):
+        super().__init__()
+{made}
+
+    def forward(self, {", ".join(shapes)}):
+{lines}
+
+
+def get_inputs():
+    return [{inputs}]
+
+
+def get_init_inputs():
+    return [{given}]
+"""
+    return Task(id="task", level=2, source=source)
+
+
+def answer(one: Task) -> str:
+    """The candidate's source."""
+    pair = convert(one)
+    assert isinstance(pair, Pair), pair
+    return pair.source
+
+
+def kernels(one: Task) -> int:
+    """How many kernels the candidate has."""
+    return answer(one).count("@triton.jit")
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    "spelled", ["F.relu(x)", "x.relu()", "torch.relu(x)", "self.act(x)", "F.relu(x, inplace=False)"]
+)
+def test_spellings_of_one_operator_have_one_answer(spelled: str) -> None:
+    first = answer(task("return torch.relu(x)", "self.act = nn.ReLU()"))
+    assert answer(task(f"return {spelled}", "self.act = nn.ReLU()")) == first
+
+
+def test_an_operator_knows_the_module_that_called_it() -> None:
+    one = task("return F.relu(self.norm(x))", "self.norm = nn.LayerNorm(10)")
+    assert [op.owner for op in trace(one, ["x"]).ops] == ["self.norm", None]
+
+
+def test_a_tensor_changed_in_place_is_its_result_from_then_on() -> None:
+    assert answer(task("y = x * 2.5\ny.relu_()\nreturn y")) == answer(task("return (x * 2.5).relu()"))
+
+
+@pytest.mark.parametrize(
+    ("forward", "reason"),
+    [
+        ("return F.dropout(x, 0.5)", "random numbers"),
+        ("return x if x.sum() > 0 else -x", "cannot be traced"),
+        ("return torch.linalg.svd(x)[0]", "no lowering"),
+        ("x += 1.0\nreturn x", "an input is changed"),
+    ],
+)
+def test_what_it_cannot_answer_is_a_miss_with_a_reason(forward: str, reason: str) -> None:
+    found = convert(task(forward))
+    assert isinstance(found, Miss) and reason in found.reason
+
+
+def test_an_unknown_operator_is_no_crash() -> None:
+    (op,) = trace(task("return torch.sort(x).values"), ["x"]).ops
+    with pytest.raises(Untraceable, match="sort"):
+        _kind(op)
+
+
+# Fusing
+
+
+@pytest.mark.parametrize(
+    ("forward", "count"),
+    [
+        ("return torch.tanh(x * 2.0 + 1.0) * torch.sigmoid(x)", 1),
+        ("return (x * x).mean(dim=-1)", 1),
+        ("return torch.relu(torch.softmax(x, dim=-1) * 3.0)", 1),
+        ("return x * torch.rsqrt((x * x).mean(dim=-1, keepdim=True) + 1e-6)", 2),
+        ("return torch.softmax(torch.relu(x), dim=-1)", 2),
+        ("return (torch.relu(x) - 0.5).sum()", 2),
+    ],
+)
+def test_operators_share_kernels(forward: str, count: int) -> None:
+    assert kernels(task(forward)) == count
+
+
+def test_a_value_that_two_kernels_read_is_computed_once() -> None:
+    text = answer(task("y = torch.exp(x)\nreturn y.sum(dim=-1), y.amax(dim=-1)"))
+    assert text.count("tl.exp(") == 1
+
+
+def test_views_alone_become_a_copy() -> None:
+    assert "copy_kernel" in answer(task("return x.t()"))
+
+
+# Sizes and numbers
+
+
+def test_no_size_of_the_task_is_in_the_answer() -> None:
+    one = task("return self.norm(x).flatten(1).sum(dim=1)", "self.norm = nn.LayerNorm((371, 29))", {"x": "53, 371, 29"})
+    body = answer(one).split("def forward")[1] + answer(one).split("class ModelNew")[0]
+    assert not re.search(r"\b(53|371|29)\b", body)
+
+
+def test_a_member_is_read_where_it_is_kept() -> None:
+    one = task("return x * self.scale", "self.scale = scale", arguments=", scale", given="2.75")
+    assert "self.scale," in answer(one) and "2.75" not in answer(one)
+
+
+def test_a_root_of_a_size_follows_the_size() -> None:
+    assert "x.shape[1] ** 0.5" in answer(task("return x / math.sqrt(x.shape[1])"))
+
+
+def test_a_slice_counts_from_the_end_as_the_task_does() -> None:
+    assert "[:, 1:]" in answer(task("return x[:, 1:] - x[:, :-1]"))
+    assert "[:, :-1]" in answer(task("return x[:, 1:] - x[:, :-1]"))
+
+
+def test_an_argument_called_as_a_kernels_word_gets_another_name() -> None:
+    text = answer(task("return torch.relu(mask) + offs", shapes={"mask": "6, 10", "offs": "6, 10"}))
+    assert "mask_in = tl.load(mask_in_ptr" in text and "def forward(self, mask, offs)" in text
+
+
+def test_the_plan_names_operators_and_kernels() -> None:
+    pair = convert(task("return torch.softmax(x * 2.0, dim=-1)"))
+    assert isinstance(pair, Pair)
+    assert pair.plan.splitlines()[0] == "Operators: mul -> softmax." and "online softmax" in pair.plan
+
+
+# Right answers, at all sizes
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        task("return x.transpose(0, 1).contiguous().softmax(dim=0)"),
+        task("return x.sum(dim=(0, 2)) + x.amax(dim=1).mean()", shapes={"x": "5, 7, 9"}),
+        task("return self.bn(x)", "self.bn = nn.BatchNorm2d(6)", {"x": "3, 6, 5, 4"}),
+        task("return self.norm(x) * 2.0", "self.norm = nn.GroupNorm(3, 6)", {"x": "3, 6, 5, 4"}),
+        task("return torch.cat([x, y * 2.0], dim=1).cumsum(dim=1)", shapes=_SHAPES),
+        task("a, b = x.chunk(2, dim=-1)\nreturn F.silu(a) * b", shapes={"x": "6, 8"}),
+        task("return x.var(dim=1), x.std(dim=0, keepdim=True), x.logsumexp(dim=1)"),
+        task("v, i = x.max(dim=0)\nreturn v, i, x.argmin(dim=1)"),
+        task("return F.cross_entropy(x, y)", shapes={"x": "6, 10", "y": "torch.randint(0, 10, (6,))"}),
+        task("return F.cosine_similarity(x, y, dim=-1).mean()", shapes=_SHAPES),
+        task("return x.gather(1, y)", shapes={"x": "6, 10", "y": "torch.randint(0, 10, (6, 10))"}),
+        task("return torch.where(x > 0.3, x.flip(1), y.roll(2, dims=1))", shapes=_SHAPES),
+        task(
+            "return self.table(y).sum(dim=1)", "self.table = nn.Embedding(12, 8)", {"y": "torch.randint(0, 12, (4, 6))"}
+        ),
+        task("return x.cumprod(dim=0), (x * y).prod(dim=1, keepdim=True)", shapes={"x": "6, 4", "y": "6, 4"}),
+    ],
+    ids=lambda one: re.sub(r"\s+", " ", one.source.split("def forward")[1].split("def get")[0])[:60],
+)
+def test_the_answer_is_right(verifier: Verifier, one: Task) -> None:
+    verdict = judge(verifier, one, answer(one))
+    assert verdict.correct, (verdict.findings, verdict.mismatch, answer(one))
