@@ -18,7 +18,8 @@ from tritonsmith.evaluate import read
 from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import synthetic
 from tritonsmith.train import grpo, trainer
-from tritonsmith.train.grpo import CurriculumSampler, KernelReward
+from tritonsmith.train.order import CurriculumSampler
+from tritonsmith.train.rewarding import KernelReward
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
 

@@ -129,13 +129,20 @@ class GrpoSection(_Section):
     temperature: NonNegativeFloat = 1.0
     loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dr_grpo"
     """One of TRL's losses."""
+    credit: Literal["trl", "grpo", "dr_grpo", "best_of_n"] = "trl"
+    """How rewards become advantages: TRL's own way for its loss, or one of `credit`'s methods."""
+    keep: PositiveInt = 3
+    """How many of a group `credit = "best_of_n"` keeps."""
     save_steps: PositiveInt = 20
 
 
 class RewardConfig(_Section):
     """How a verdict becomes a reward."""
 
-    scheme: Literal["staged", "binary", "frontend", "midend"] = "staged"
+    scheme: Literal["staged", "binary", "frontend", "midend", "hierarchical"] = "staged"
+    """`hierarchical` rewards the plan's tokens by speed and the code's by correctness, each with its own advantage."""
+    alpha: NonNegativeFloat = 0.1
+    """Weight of the plan's tokens under `hierarchical`: J = alpha J_plan + J_code (requirements row 15)."""
     cap: float = 1.0
     """Speedup gain above 1 that earns the whole speed bonus."""
 
@@ -157,6 +164,9 @@ class VerifyConfig(_Section):
     """On a GPU, whether to time `torch.compile` of the reference too, once a task; the speedup is over eager."""
     strided: bool = False
     """With several inputs (extension 1), whether to try some whose elements do not lie in order."""
+    sanitizer: list[Literal["memcheck", "racecheck", "initcheck", "synccheck"]] = []
+    """On a GPU, tools of NVIDIA's compute-sanitizer that an accepted candidate is run under once more, at tiny sizes;
+    some seconds each. The interpreter makes such checks by itself."""
     timing: bool = True
     timeout: float | None = Field(default=None, gt=0)
     """Seconds a candidate may take in all; 60 on the CPU and 30 on a GPU where not given."""
@@ -186,6 +196,8 @@ class CurriculumConfig(_Section):
     p_max: Share = 0.5
     threshold: PositiveFloat = 0.4
     """p(level 2) = p_min + (p_max - p_min) * min(acc_L1 / threshold, 1): requirements row 18."""
+    levels: PositiveInt = 2
+    """How many there are; tasks of higher levels count as the last. The formula holds from each to the next."""
     decay: Share = 0.9
     """Weight of the past in the moving average of the level-1 correct rate."""
 

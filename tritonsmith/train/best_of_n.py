@@ -78,11 +78,11 @@ def choose(
     pool.sort(key=lambda task: drawn[task.id])
     if not by_level:
         return pool[:n]
-    available = {min(task.level, 2) for task in pool}
+    available = {curriculum.level(task.level) for task in pool}
     wanted = Counter(curriculum.sample_levels(min(n, len(pool)), rng, available))
     chosen: list[Task] = []
     for level, count in sorted(wanted.items()):
-        chosen += [task for task in pool if min(task.level, 2) == level][:count]
+        chosen += [task for task in pool if curriculum.level(task.level) == level][:count]
     taken = {task.id for task in chosen}
     return chosen + [task for task in pool if task.id not in taken][: min(n, len(pool)) - len(chosen)]
 
@@ -150,7 +150,7 @@ def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) ->
     """Tell the curriculum the round's correct rate at each level, and keep its state with the round."""
     rates: defaultdict[int, list[float]] = defaultdict(list)
     for record in records:
-        rates[min(record.level, 2)].append(float(record.verdict.correct))
+        rates[curriculum.level(record.level)].append(float(record.verdict.correct))
     for level, values in sorted(rates.items()):
         curriculum.observe(level, fmean(values))
     state = {

@@ -1,0 +1,66 @@
+"""`credit` over the tokens that were drawn: the advantages (B, T) that take the place of TRL's own.
+
+The trainer gathers what lies on other processes; here is only what is computed of it.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from accelerate.utils import gather
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast
+
+from tritonsmith import credit, reward
+from tritonsmith.train import segments
+from tritonsmith.train.rewarding import KernelReward
+
+
+def everywhere(rows: Tensor) -> Tensor:
+    """The rows of all processes, in their order."""
+    return cast(Tensor, gather(rows))
+
+
+@dataclass
+class Assign:
+    """`credit` over the tokens of the completions that a `KernelReward` scored last."""
+
+    scored: KernelReward
+    tokenizer: PreTrainedTokenizerFast
+    group: int
+    method: credit.Method
+    scheme: str
+    alpha: float
+    cap: float
+    keep: int
+
+    def masks(self, rows: list[list[int]], width: int) -> dict[str, Tensor]:
+        """Where the reward has parts, a mask (B, T) for each; else one over everything that was written."""
+        if self.scheme == "hierarchical":
+            return segments.masks(rows, self.tokenizer, width)
+        whole = torch.zeros(len(rows), width)
+        for row, ids in enumerate(rows):
+            whole[row, : len(ids)] = 1.0
+        return {"code": whole}
+
+    def rewards(self) -> dict[str, Tensor]:
+        """The rewards (B,) of each segment."""
+        parts = [reward.parts(verdict, self.scheme, self.cap) for verdict in self.scored.last]
+        names = segments.SEGMENTS if self.scheme == "hierarchical" else ("code",)
+        return {name: torch.tensor([one[name] for one in parts]) for name in names}
+
+    def eligible(self) -> Tensor:
+        """Which completions best-of-N may keep: correct ones, of equal ones the best.
+
+        What is equal is seen within a process, if it has whole groups.
+        """
+        verdicts = self.scored.last
+        if len(verdicts) % self.group:
+            return torch.tensor([verdict.correct for verdict in verdicts])
+        return credit.keepable(verdicts, self.scored.sources, self.group)
+
+    def __call__(self, rewards: dict[str, Tensor], masks: dict[str, Tensor], eligible: Tensor) -> Tensor:
+        """The advantages (B, T)."""
+        return credit.credit(
+            rewards, self.group, self.method, masks=masks, alpha=self.alpha, keep=self.keep, eligible=eligible
+        )

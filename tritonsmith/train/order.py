@@ -1,0 +1,73 @@
+"""Which tasks GRPO sees next: batches drawn by the curriculum, in the order that TRL's groups need, resumable."""
+
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TypedDict, cast
+
+from torch.utils.data import Sampler
+
+from tritonsmith.curriculum import Curriculum
+
+
+class Place(TypedDict):
+    """Where a `CurriculumSampler` is, as plain JSON data."""
+
+    rng: list[object]
+    """`random.Random.getstate()`."""
+    drawn: list[list[int]]
+    """The epoch's generation batches so far, those that the loader has read ahead among them."""
+
+
+class CurriculumSampler(Sampler[int]):
+    """The order of TRL's `RepeatSampler`, with each generation batch drawn by the curriculum as it is then.
+
+    Each of `batch` distinct tasks comes `repeat` times in a row (its group), and the whole batch `again` times.
+    """
+
+    def __init__(
+        self, levels: Sequence[int], curriculum: Curriculum, batch: int, repeat: int, again: int, seed: int
+    ) -> None:
+        """`levels[i]` is the level of the data set's row i."""
+        self.curriculum = curriculum
+        self.batch = batch
+        self.repeat = repeat
+        self.again = again
+        self.rng = random.Random(seed)
+        self.drawn: list[list[int]] = []
+        self.replayed: deque[list[int]] = deque()
+        self.by_level: dict[int, list[int]] = {}
+        for index, level in enumerate(levels):
+            self.by_level.setdefault(curriculum.level(level), []).append(index)
+        self.rows = len(levels)
+
+    def draw(self) -> list[int]:
+        """Draw distinct rows for one generation batch."""
+        chosen: list[int] = []
+        for level in self.curriculum.sample_levels(self.batch, self.rng, set(self.by_level)):
+            free = [index for index in self.by_level[level] if index not in chosen]
+            free = free or [index for index in range(self.rows) if index not in chosen]
+            chosen.append(self.rng.choice(free))
+        return chosen
+
+    def __iter__(self) -> Iterator[int]:
+        for _ in range(max(1, self.rows // self.batch)):
+            chosen = self.replayed.popleft() if self.replayed else self.draw()
+            self.drawn.append(chosen)
+            for _ in range(self.again):
+                for index in chosen:
+                    yield from [index] * self.repeat
+        self.drawn.clear()
+
+    def __len__(self) -> int:
+        return max(1, self.rows // self.batch) * self.batch * self.repeat * self.again
+
+    def place(self) -> Place:
+        """What a checkpoint must hold to go on with the very batches that come next."""
+        return {"rng": list(self.rng.getstate()), "drawn": self.drawn}
+
+    def go_to(self, place: Place) -> None:
+        """Let the next epoch be that of a `place`, from its beginning: the trainer skips what it has done of it."""
+        version, internal, gauss = place["rng"]
+        self.rng.setstate((version, tuple(cast("list[int]", internal)), gauss))
+        self.replayed = deque(place["drawn"])
