@@ -204,6 +204,17 @@ def run(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
     _run(config, set_, dry_run, None)
 
 
+@app.command()
+def ablate(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
+    """All 16 settings of the four extensions, each a run of its own, and what each of them is worth."""
+    settings = _config(config, list(set_ or []))
+    from rich.console import Console
+
+    from tritonsmith import ablate as ablation
+
+    Console().print(ablation.table(ablation.ablate(settings, dry_run=dry_run)))
+
+
 @app.command("eval")
 def eval_(
     model: Annotated[str, typer.Option(help="nano, a hub id, or a path")],

@@ -16,6 +16,9 @@ from tritonsmith.types import Verdict
 
 Method = Literal["grpo", "dr_grpo", "best_of_n"]
 
+TURN_DISCOUNT = 0.4
+"""Weight of the next turn's reward in this one's."""
+
 EPS = 1e-4
 """Added to the standard deviation, as TRL's GRPOTrainer does."""
 
@@ -86,6 +89,19 @@ def _advantages(rewards: Tensor, group: int, method: Method, keep: int, eligible
         std = (centred.square().sum(dim=1, keepdim=True) / (number - 1).clamp(min=1)).sqrt()
         return (centred / (std + EPS)).view(-1)
     raise ValueError(f"no credit method {method!r}")
+
+
+def discounted(rewards: Sequence[float], gamma: float = TURN_DISCOUNT) -> list[float]:
+    """What each turn of a conversation is worth: its own reward and those of later turns, discounted.
+
+    R_t = sum over s >= t of gamma^(s - t) r_s (Kevin, arXiv 2507.11948, section 3, where gamma = 0.4).
+    """
+    values: list[float] = []
+    ahead = 0.0
+    for one in reversed(rewards):
+        ahead = one + gamma * ahead
+        values.insert(0, ahead)
+    return values
 
 
 def select_best(

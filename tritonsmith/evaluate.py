@@ -1,15 +1,15 @@
 """Evaluation: draw completions of held-out tasks, judge each once, keep every record, sum up.
 
 Resumes after a kill at any point: what was drawn is not drawn again, what was judged is not judged again.
-Does not load models: whatever has `sample` will do, a local model or later an endpoint.
+Does not load models: whatever has `sample` will do, a local model (`train.generate`) or a served one (`endpoint`).
 """
 
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Protocol, cast
 
 from rich import box
 from rich.table import Table
@@ -17,7 +17,7 @@ from rich.table import Table
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import EvalConfig
 from tritonsmith.extract import extract
-from tritonsmith.prompts import messages
+from tritonsmith.prompts import Style, messages
 from tritonsmith.types import Candidate, Record, Task, Verdict
 
 logger = logging.getLogger(__name__)
@@ -29,8 +29,10 @@ Key = tuple[str, int]
 class Sampler(Protocol):
     """Anything that writes completions."""
 
-    prompt_style: str
-    """`bare` or `full`: the style of prompt that the model behind it expects."""
+    @property
+    def prompt_style(self) -> str:
+        """A `prompts.Style`: how the model behind it expects prompts to be written."""
+        ...
 
     def sample(
         self,
@@ -43,7 +45,10 @@ class Sampler(Protocol):
         seed: int,
         on_batch: Callable[[list[tuple[int, int, str]]], None] | None,
     ) -> list[list[str]]:
-        """Draw `n` completions of each chat; `on_batch` gets (chat, which of its completions, text) as they end."""
+        """Draw `n` completions of each chat; `on_batch` gets (chat, which of its completions, text) as they end.
+
+        May raise UserError where it cannot; what `on_batch` got by then is kept.
+        """
         ...
 
 
@@ -74,9 +79,15 @@ def evaluate(
     drawn; both are read back when the same call is made again. `phase` is `<folder>/<stem>` of `out` if not given.
     """
     drafts = draw(sampler, tasks, config, out.with_suffix(".completions.jsonl"), seed=seed)
-    phase = phase or f"{out.parent.name}/{out.stem}"
-    records = {(record.task, record.sample): record for record in read(out)}
     wanted = [(task, sample) for task in tasks for sample in range(config.samples)]
+    return judged(wanted, drafts, verifier, out, phase or f"{out.parent.name}/{out.stem}", step)
+
+
+def judged(
+    wanted: Sequence[tuple[Task, int]], drafts: Mapping[Key, str], verifier: Judge, out: Path, phase: str, step: int = 0
+) -> list[Record]:
+    """The records of these tasks' samples, in order: those in `out`, and new ones, judged and appended to it."""
+    records = {(record.task, record.sample): record for record in read(out)}
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in records]
     sources = [extract(drafts[task.id, sample]).source for task, sample in missing]
     jobs = [
@@ -100,7 +111,7 @@ def evaluate(
         records[task.id, candidate.sample] = record
 
     if jobs:
-        logger.info("%s: judging %d candidates of %d tasks", phase, len(jobs), len(tasks))
+        logger.info("%s: judging %d candidates", phase, len(jobs))
         verifier.verify_many(jobs, keep)
     return [records[task.id, sample] for task, sample in wanted]
 
@@ -117,7 +128,7 @@ def draw(sampler: Sampler, tasks: Sequence[Task], config: EvalConfig, out: Path,
         numbers = [sample for sample in range(config.samples) if (task.id, sample) not in drafts]
         if numbers:
             gaps[len(numbers)].append((task, numbers))
-    style = cast(Literal["bare", "full"], sampler.prompt_style)
+    style = cast(Style, sampler.prompt_style)
     for n, group in sorted(gaps.items()):
 
         def keep(batch: list[tuple[int, int, str]], group: list[tuple[Task, list[int]]] = group) -> None:

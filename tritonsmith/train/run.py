@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 import transformers
@@ -32,6 +33,8 @@ from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
+
+Setting = TypeVar("Setting")
 
 DRY_TASKS = 4
 """Tasks of each SPEC that a dry run takes."""
@@ -144,6 +147,25 @@ def evaluate_model(config: Config) -> Path:
             _evaluate(config, {"model": None}, load_spec(config.tasks.heldout), Watched(verifier))
         build.build(config.run.dir)
     return config.run.dir
+
+
+def evaluate_alike(config: Config, runs: Mapping[Setting, Path], dry_run: bool = False) -> dict[Setting, list[Record]]:
+    """Evaluate the last model of each run on `tasks.heldout` by one verifier and under one seed; resumes.
+
+    A run's records are in its `eval/alike.jsonl`. A run without a model is evaluated as it began.
+    """
+    found: dict[Setting, list[Record]] = {}
+    tasks = _some(load_spec(config.tasks.heldout), DRY_TASKS if dry_run else None)
+    with _offline(config), _verifier(config) as verifier:
+        watched = Watched(verifier)
+        for setting, folder in runs.items():
+            own = configuration.load(folder / "resolved.toml")
+            last = next((folder / n / "model" for n in ("grpo", "rl", "sft") if (folder / n / "model").exists()), None)
+            model, tokenizer = trainer.load(own, last)
+            sampler = Sampler(trainer.to_device(model), tokenizer, models.prompt_style(own.model))
+            out = folder / "eval" / "alike.jsonl"
+            found[setting] = evaluate.evaluate(sampler, tasks, watched, own.eval, out, seed=config.run.seed)
+    return found
 
 
 def _verifier(config: Config) -> Verifier:

@@ -1,0 +1,93 @@
+"""Feedback turns: what the verifier said of a candidate leads to another, up to a number of turns.
+
+The first turn is a plain evaluation; each later one is a file of its own beside it, so that a killed evaluation goes on
+where it was. How a model learns from turns is not here; what a turn is worth then is `credit.discounted`.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from tritonsmith import jsonl, metrics
+from tritonsmith.config import EvalConfig
+from tritonsmith.evaluate import Judge, Key, Sampler, evaluate, judged
+from tritonsmith.metrics import Estimate
+from tritonsmith.prompts import Message, Style, feedback_message, messages
+from tritonsmith.types import Record, Task
+
+
+def converse(
+    sampler: Sampler,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    config: EvalConfig,
+    out: Path,
+    *,
+    turns: int,
+    seed: int = 0,
+) -> list[list[Record]]:
+    """The records of each turn: in the first of all candidates, in the next of those whose conversation went on.
+
+    A conversation ends with its first correct candidate. Turn t from 2 on is kept in `<out>.turn<t>.jsonl`. Raises
+    ValueError for less than one turn.
+    """
+    if turns < 1:
+        raise ValueError(f"a conversation has a turn or more, not {turns}")
+    known = {task.id: task for task in tasks}
+    found = [evaluate(sampler, tasks, verifier, config, out, seed=seed)]
+    said: dict[Key, list[Message]] = {}
+    for turn in range(2, turns + 1):
+        wrong = {(one.task, one.sample): one for one in found[-1] if not one.verdict.correct}
+        if not wrong:
+            break
+        style = cast(Style, sampler.prompt_style)
+        for key, record in wrong.items():
+            before = said.get(key) or messages(known[record.task], style)
+            answer: Message = {"role": "assistant", "content": record.completion}
+            said[key] = [*before, answer, feedback_message(record.verdict)]
+        path = out.with_name(f"{out.stem}.turn{turn}.jsonl")
+        drafts = _draw(sampler, {key: said[key] for key in wrong}, config, path, seed + 1000 * turn)
+        wanted = [(known[task], sample) for task, sample in wrong]
+        found.append(judged(wanted, drafts, verifier, path, f"{path.parent.name}/{path.stem}", step=turn))
+    return found
+
+
+def _draw(
+    sampler: Sampler, chats: dict[Key, list[Message]], config: EvalConfig, out: Path, seed: int
+) -> dict[Key, str]:
+    """A completion of each conversation: those on file, and new ones, appended as they end."""
+    path = out.with_suffix(".completions.jsonl")
+    drafts: dict[Key, str] = {}
+    for row in jsonl.read(path):
+        task, sample, text = row.get("task"), row.get("sample"), row.get("completion")
+        if isinstance(task, str) and isinstance(sample, int) and isinstance(text, str):
+            drafts[task, sample] = text
+    missing = [key for key in chats if key not in drafts]
+
+    def keep(batch: list[tuple[int, int, str]]) -> None:
+        for chat, _, text in batch:
+            (task, sample) = key = missing[chat]
+            if key not in drafts:
+                drafts[key] = text
+                jsonl.append(path, json.dumps({"task": task, "sample": sample, "completion": text}))
+
+    if missing:
+        given = [chats[key] for key in missing]
+        lengths = config.temperature, config.top_p, config.max_new_tokens, config.batch
+        texts = sampler.sample(given, 1, *lengths, seed + len(drafts), keep)
+        keep([(chat, 0, row[0]) for chat, row in enumerate(texts)])
+    return drafts
+
+
+def solved(found: Sequence[Sequence[Record]]) -> list[Estimate]:
+    """After each turn, the share of conversations that have a correct candidate by then, resampled over tasks."""
+    right: dict[str, dict[int, bool]] = {}
+    for record in found[0]:
+        right.setdefault(record.task, {})[record.sample] = False
+    shares = []
+    for records in found:
+        for record in records:
+            right[record.task][record.sample] |= record.verdict.correct
+        shares.append(metrics.bootstrap([sum(one.values()) / len(one) for one in right.values()]))
+    return shares
