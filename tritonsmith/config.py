@@ -220,6 +220,25 @@ class EvalConfig(_Section):
     """The k of pass@k."""
 
 
+class OptimizeConfig(_Section):
+    """`tritonsmith optimize`: what each agent may spend on one task."""
+
+    samples: PositiveInt = 16
+    """Completions of the frontend's agent a turn."""
+    turns: PositiveInt = 2
+    """Turns of the frontend's agent; later ones answer what the verifier said, while nothing is correct."""
+    midend_samples: PositiveInt = 8
+    midend_rounds: PositiveInt = 2
+    """Rounds of the mid-end's agent, each from the best kernel so far; one without a gain is the last."""
+    tune_seconds: NonNegativeFloat = 120.0
+    """Time of the backend's search; 0 leaves it out."""
+    tune_trials: PositiveInt = 64
+    temperature: NonNegativeFloat = 0.8
+    top_p: Share = 1.0
+    max_new_tokens: PositiveInt = 1536
+    batch: PositiveInt = 64
+
+
 class Config(_Section):
     """All of it: what TOML files hold."""
 
@@ -235,6 +254,7 @@ class Config(_Section):
     extensions: ExtensionsConfig = Field(default_factory=ExtensionsConfig)
     curriculum: CurriculumConfig = Field(default_factory=CurriculumConfig)
     eval: EvalConfig = Field(default_factory=EvalConfig)
+    optimize: OptimizeConfig = Field(default_factory=OptimizeConfig)
 
     def save(self, path: Path) -> None:
         """Write the resolved configuration as TOML, such that `load(path)` gives it back."""

@@ -55,6 +55,12 @@ def feedback_message(verdict: Verdict) -> Message:
     return {"role": "user", "content": _render("feedback.j2", verdict=verdict, failed=failed)}
 
 
+def midend_messages(task: Task, source: str, verdict: Verdict) -> list[Message]:
+    """The chat that asks for a faster form of a verified kernel: the task, the kernel, what compiler and clock say."""
+    content = _render("midend.j2", source=task.source.strip(), kernel=source.strip(), verdict=verdict)
+    return [{"role": "user", "content": content}]
+
+
 def _traced(task: Task, source: str) -> str:
     from tritonsmith.tasks import traced  # torch is needed here alone
 

@@ -1,0 +1,98 @@
+"""The backend agent: what it may turn, that grids follow, and that the search keeps to what is right and faster."""
+
+import pytest
+
+from tritonsmith import backend
+from tritonsmith.types import Interval, KernelStats, Timing, Verdict
+
+SOURCE = """
+import triton
+
+
+class ModelNew:
+    def forward(self, x, y):
+        add_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+        mm_kernel[(triton.cdiv(x.shape[0], 64), triton.cdiv(y.shape[1], 64))](
+            x, y, 7, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=8,
+        )
+        return x
+"""
+
+
+def found(name: str, launch: int = 0) -> backend.Knob:
+    (one,) = [knob for knob in backend.knobs(SOURCE) if (knob.launch, knob.name) == (launch, name)]
+    return one
+
+
+def test_powers_of_two_warps_and_stages_can_be_turned() -> None:
+    assert [knob.key for knob in backend.knobs(SOURCE)] == [
+        "0.BLOCK", "0.num_warps", "0.num_stages",
+        "1.BLOCK_M", "1.BLOCK_N", "1.BLOCK_K", "1.num_warps", "1.num_stages",
+    ]  # fmt: skip
+    assert found("num_warps", 1).value == 8 and found("num_warps").value is None
+
+
+def test_no_block_is_too_small_for_a_product_or_too_large_to_hold() -> None:
+    assert found("BLOCK").choices == (256, 512, 1024, 2048, 4096)
+    assert found("BLOCK_K", 1).choices == (16, 32, 64, 128)
+
+
+def test_the_grid_follows_its_block() -> None:
+    made = backend.turned(SOURCE, {"0.BLOCK": 256})
+    assert "triton.cdiv(x.numel(), 256)" in made and "BLOCK=256" in made and "1024" not in made
+
+
+def test_of_two_equal_blocks_each_has_its_own_axis() -> None:
+    made = backend.turned(SOURCE, {"1.BLOCK_N": 128})
+    assert "triton.cdiv(x.shape[0], 64), triton.cdiv(y.shape[1], 128)" in made
+    assert "BLOCK_M=64, BLOCK_N=128" in made
+
+
+def test_what_a_launch_leaves_open_is_added() -> None:
+    assert "BLOCK=1024, num_warps=2)" in backend.turned(SOURCE, {"0.num_warps": 2})
+
+
+def verdict(ms: float | None, *, compiled: bool = True, spills: int = 0, kind: str = "measured") -> Verdict:
+    one = Interval(median=1.0, low=1.0, high=1.0)
+    timing = None if ms is None else Timing(kind=kind, reference_ms=1.0, candidate_ms=ms, speedup=one)  # type: ignore[arg-type]
+    return Verdict(
+        task="t", device="cuda", target="sm_90", policy="strict", compiled=compiled, correct=ms is not None,
+        timing=timing, kernels=[KernelStats(name="k", registers=32, spills=spills, shared=0, launches=1)],
+    )  # fmt: skip
+
+
+def small(source: str) -> Verdict:
+    """Takes a time that falls with the block; 2048 spills, 256 is wrong."""
+    block = next(size for size in (256, 512, 1024, 2048, 4096) if f"BLOCK={size}" in source)
+    if block == 256:
+        return verdict(None)
+    return verdict(1.0 + abs(block - 512) / 1000, spills=8 if block == 2048 else 0)
+
+
+ONE = "k[(triton.cdiv(n, 1024),)](x, BLOCK=1024, num_warps=4, num_stages=3)\n"
+
+
+def test_the_fastest_right_setting_is_found() -> None:
+    tuned = backend.tune(ONE, small, small, seconds=60, trials=60)
+    assert tuned.settings["0.BLOCK"] == 512 and "cdiv(n, 512)" in tuned.source
+    assert tuned.before_ms == pytest.approx(1.512) and tuned.after_ms == 1.0
+
+
+def test_what_spills_is_not_run() -> None:
+    run: list[str] = []
+
+    def judge(source: str) -> Verdict:
+        run.append(source)
+        return small(source)
+
+    backend.tune(ONE, judge, small, seconds=60, trials=40)
+    assert not any("BLOCK=2048" in source for source in run)
+
+
+def test_without_a_measurement_nothing_is_turned() -> None:
+    tuned = backend.tune(ONE, lambda _: verdict(1.0, kind="predicted"), small, seconds=60)
+    assert tuned.source == ONE and tuned.settings == {} and tuned.after_ms is None
+
+
+def test_the_search_ends_in_time() -> None:
+    assert backend.tune(ONE, small, small, seconds=0.0, trials=1000).trials < 50
