@@ -2,11 +2,14 @@
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from serving import Reply, asked, completion, serving
 
+from tritonsmith.config import EndpointConfig
 from tritonsmith.endpoint import Answer, Budget, BudgetSpent, Endpoint, EndpointError, Question
+from tritonsmith.errors import UserError
 
 QUESTIONS = [Question([{"role": "user", "content": f"q{i}"}]) for i in range(6)]
 
@@ -23,6 +26,21 @@ def error(endpoint: Endpoint, questions: list[Question] = QUESTIONS) -> tuple[st
             answers[index] = answer
     assert "\n" not in str(caught.value)
     return str(caught.value), answers
+
+
+def test_a_section_of_the_configuration_is_an_endpoint(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("secret\n")
+    section = EndpointConfig(url="http://x/v1", model="m", key_file=key, prompt_style="traced", max_requests=5)
+    endpoint = Endpoint.of(section)
+    assert endpoint == Endpoint("http://x/v1", "m", "secret", "traced", budget=Budget(requests=5))
+
+
+@pytest.mark.parametrize("section", [EndpointConfig(), EndpointConfig(url="http://x", key_file=Path("/nowhere"))])
+def test_a_section_without_a_server_or_key_is_one_line(section: EndpointConfig) -> None:
+    with pytest.raises(UserError) as caught:
+        Endpoint.of(section)
+    assert "\n" not in str(caught.value)
 
 
 def test_every_question_gets_its_own_answer() -> None:
@@ -238,8 +256,9 @@ def test_sample_gives_completions_in_the_order_of_chats() -> None:
 
 def test_sample_says_how_many_failed() -> None:
     def reply(number: int, body: dict[str, object]) -> Reply:
-        return (400, {}) if asked(body) == "c1" else echo(number, body)
+        return (400, {"error": {"message": "too long"}}) if asked(body) == "c1" else echo(number, body)
 
     chats = [[{"role": "user", "content": f"c{i}"}] for i in range(3)]
-    with serving(reply) as server, pytest.raises(EndpointError, match="1 of 3 questions failed"):
+    with serving(reply) as server, pytest.raises(EndpointError, match="1 of 3 questions failed") as caught:
         Endpoint(server.url).sample(chats, 1)
+    assert "HTTP 400: too long" in str(caught.value)

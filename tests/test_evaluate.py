@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from serving import Reply, asked, completion, serving
 
 from tritonsmith import jsonl
 from tritonsmith.config import EvalConfig
+from tritonsmith.endpoint import Endpoint, EndpointError
 from tritonsmith.evaluate import draw, evaluate, read, table
 from tritonsmith.types import Candidate, Task, Verdict
 
@@ -119,6 +121,29 @@ def test_torn_line_is_judged_again(tmp_path: Path) -> None:
     evaluate(Writer(), TASKS, referee, CONFIG, out)
     assert referee.judged == [("t2", 3)]
     assert len(read(out)) == 12
+
+
+def test_a_served_model_is_evaluated_as_a_local_one(tmp_path: Path) -> None:
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        return completion(f"Plan.\n```python\n{asked(body).splitlines()[0]}\n```")
+
+    with serving(reply) as server:
+        records = evaluate(
+            Endpoint(server.url, prompt_style="bare"), TASKS, Referee(), CONFIG, tmp_path / "served.jsonl"
+        )
+    assert [(record.task, record.source) for record in records] == [
+        (t.id, t.source[:4]) for t in TASKS for _ in range(4)
+    ]
+
+
+def test_a_server_that_fails_keeps_what_it_gave(tmp_path: Path) -> None:
+    out = tmp_path / "served.jsonl"
+    with serving(lambda number, body: completion("x") if number < 5 else (500, {})) as server:
+        with pytest.raises(EndpointError, match="HTTP 500"):
+            evaluate(Endpoint(server.url, concurrency=1, retries=0), TASKS, Referee(), CONFIG, out)
+        server.reply = lambda number, body: completion("y")
+        records = evaluate(Endpoint(server.url), TASKS, Referee(), CONFIG, out)
+    assert sorted(record.completion for record in records) == ["x"] * 5 + ["y"] * 7
 
 
 def test_table_shows_levels_rates_and_passes(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import pytest
 import torch
 from conftest import tiny_model, tiny_tokenizer
+from peft import LoraConfig, get_peft_model
 
 from tritonsmith.train.generate import Sampler
+from tritonsmith.train.slots import Draw, Slots, fits
 
 
 def chat(text: str) -> list[dict[str, str]]:
@@ -13,6 +15,17 @@ def chat(text: str) -> list[dict[str, str]]:
 
 def sampler(positions: int = 1024) -> Sampler:
     return Sampler(tiny_model(positions), tiny_tokenizer(), "bare")
+
+
+def lively(positions: int = 1024) -> Sampler:
+    """Large weights: greedily it writes many tokens and ends at many lengths, where the tiny model repeats one."""
+    s = sampler(positions)
+    with torch.no_grad():
+        for name, weight in s.model.named_parameters():
+            if weight.dim() == 2 and "embed" not in name:
+                weight.mul_(40)
+    s.eos = list(range(1, 40))
+    return s
 
 
 def test_gives_n_completions_of_each_prompt_in_order() -> None:
@@ -29,7 +42,7 @@ def test_gives_n_completions_of_each_prompt_in_order() -> None:
 
 
 def test_greedy_equals_plain_generate_whatever_the_batch() -> None:
-    s = sampler()
+    s = lively()
     prompts = ["x" * k for k in (1, 7, 30, 31)]
     alone = []
     for prompt in prompts:
@@ -40,26 +53,104 @@ def test_greedy_equals_plain_generate_whatever_the_batch() -> None:
     assert together == [[text, text] for text in alone]
 
 
-def test_static_decoding_gives_what_shrinking_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = sampler()
-    prompts = [chat("x" * k) for k in (1, 7, 30, 300)]
-    shrinking = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=40, batch=3)
-    monkeypatch.setattr(s, "_decode_shrinking", s._decode_static)
-    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=40, batch=3) == shrinking
+def test_slots_give_what_shrinking_batches_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = lively()
+    prompts = [chat("x" * k) for k in (1, 7, 30, 300, 8, 31, 2)]
+    shrinking = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=3)
+    assert len({len(row[0]) for row in shrinking}) > 4  # they end at different times, and others take their slots
+    monkeypatch.setattr(s, "_has_slots", lambda: True)
+    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=3) == shrinking
+    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=32) == shrinking
+
+
+def test_slots_respect_positions_and_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = lively(positions=64)
+    prompts = [chat("a" * 100), chat("b"), chat("c" * 55)]
+    one_by_one = s.sample(prompts, n=1, temperature=0.0, max_new_tokens=45, batch=1)
+    monkeypatch.setattr(s, "_has_slots", lambda: True)
+    assert s.sample(prompts, n=1, temperature=0.0, max_new_tokens=45) == one_by_one
+
+
+def test_slots_decode_with_an_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(1)
+    model = get_peft_model(
+        tiny_model(), LoraConfig(r=8, lora_alpha=512, target_modules=["o_proj"], init_lora_weights=False)
+    )
+    s = Sampler(model, tiny_tokenizer(), "bare")
+    prompts = [s._encode(chat("abc"))]
+
+    def drawn(which: Sampler) -> list[list[int]]:
+        return which.complete(prompts, temperature=0.0, max_new_tokens=40)
+
+    plain, batches = drawn(sampler()), drawn(s)
+    monkeypatch.setattr(s, "_has_slots", lambda: True)
+    assert drawn(s) == batches != plain
+    held = s._slots
+    assert held is not None and fits(s.model) and held.serves(64, held.length)
+    with model.disable_adapter():
+        assert not held.serves(64, held.length)
+        assert drawn(s) == plain
+
+
+@pytest.mark.parametrize("in_slots", [False, True])
+def test_completing_tokens_is_what_sampling_text_does(monkeypatch: pytest.MonkeyPatch, in_slots: bool) -> None:
+    s = lively()
+    monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
+    chats = [chat("x" * k) for k in (1, 7, 7, 30)]
+    texts = s.sample(chats, n=1, temperature=0.0, max_new_tokens=40, batch=3)
+    drawn = s.complete([s._encode(one) for one in chats], temperature=0.0, max_new_tokens=40, batch=3)
+    assert [[s._text(ids)] for ids in drawn] == texts
+    assert all(ids[-1] in s.eos or len(ids) == 40 for ids in drawn)
+    assert not any(token in s.eos for ids in drawn for token in ids[:-1])
+
+
+def test_slots_draw_from_the_models_distribution() -> None:
+    torch.manual_seed(0)
+    logits = torch.tensor([[0.0, 1.0, 2.0, -1.0]])
+    drawn = Draw(0.5)(logits.expand(20_000, -1))
+    share = torch.bincount(drawn, minlength=4) / 20_000
+    assert torch.allclose(share, (logits[0] / 0.5).softmax(0), atol=0.02)
+    assert set(Draw(0.5, top_p=0.5)(logits.expand(1000, -1)).tolist()) == {2}
+    assert Draw(0.0)(logits).tolist() == [2]
+
+
+def test_slots_see_weights_that_changed_in_place_and_leave_when_they_moved() -> None:
+    model = tiny_model()
+    one = Slots(model, 4, 64)
+    assert one.serves(4, 60) and not one.serves(8, 60) and not one.serves(4, 65)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(2.0)
+    assert one.serves(4, 60)
+    model.lm_head.weight.data = model.lm_head.weight.data.clone()
+    assert not one.serves(4, 60)
+
+
+def test_slots_are_for_full_attention_only() -> None:
+    model = tiny_model()
+    assert fits(model)
+    model.config.layer_types = ["full_attention", "sliding_attention"]
+    assert not fits(model)
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_static_decoding_compiled_on_a_gpu_gives_as_many_in_order() -> None:
+def test_graphs_give_what_shrinking_batches_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = lively()
+    s.model.to("cuda")
+    prompts = [chat("x" * k) for k in (1, 7, 30, 300, 8, 31, 2)]
+    graphs = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=3)
+    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=3) == graphs
+    monkeypatch.setattr(s, "_has_slots", lambda: False)
+    shrinking = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=3)
+    # Other kernels round otherwise: where two tokens are nearly as likely, texts may part.
+    assert sum(a == b for a, b in zip(graphs, shrinking, strict=True)) >= 5
+
+
+@pytest.mark.gpu
+def test_graphs_repeat_draws_under_a_seed() -> None:
     s = sampler()
     s.model.to("cuda")
-    prompts = [chat("x" * k) for k in (1, 7, 30, 300)]
-    # Both completions of a prompt in one batch: in batches of other widths rounding may break a tie otherwise.
-    texts = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=520, batch=2)
-    assert [len(row) for row in texts] == [2] * 4 and all(row[0] == row[1] for row in texts)
-    # Greedily, random weights may give nothing but special tokens; drawn texts are never empty.
-    drawn = s.sample(prompts, n=2, temperature=1.0, max_new_tokens=520, batch=3)
-    assert all(text for row in drawn for text in row)
+    first, again, other = (s.sample([chat("ab")] * 3, n=5, max_new_tokens=70, batch=8, seed=i) for i in (1, 1, 2))
+    assert first == again != other
 
 
 def test_rows_that_end_early_leave_and_the_others_go_on() -> None:

@@ -1,5 +1,6 @@
 """Who may use a GPU when; no GPU is needed to wait for one."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -88,3 +89,12 @@ def test_who_is_alone_knows_that_others_wait() -> None:
         assert gpu.wanted
     waiting.join(2)
     assert not gpu.wanted
+
+
+def test_threads_take_short_turns_while_somebody_times_on_one_of_several_gpus() -> None:
+    before, (one, other) = sys.getswitchinterval(), (Gpu(0, memory=100), Gpu(1, memory=100))
+    with one.alone():
+        with other.alone():
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before

@@ -7,7 +7,7 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from tritonsmith.config import ConfigError, LoraSection, ModelConfig
-from tritonsmith.data import build
+from tritonsmith.data import pairs
 from tritonsmith.tasks import synthetic
 from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
@@ -17,7 +17,7 @@ shipped = pytest.mark.skipif(not (models.NANO / "model.safetensors").exists(), r
 
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
-    rows = [build.row(task) for task in synthetic.generate(120)]
+    rows = [pairs.row(task) for task in synthetic.generate(120)]
     return bpe.train([text for row in rows for text in (row.prompt[0]["content"], row.completion[0]["content"])], 1024)
 
 
@@ -40,7 +40,7 @@ def test_end_and_padding_differ(tokenizer: PreTrainedTokenizerFast) -> None:
 
 
 def test_chat_template_extends_the_prompt(tokenizer: PreTrainedTokenizerFast) -> None:
-    row = build.row(synthetic.generate(1)[0])
+    row = pairs.row(synthetic.generate(1)[0])
     prompt = tokenizer.apply_chat_template(row.prompt, add_generation_prompt=True, tokenize=False)
     whole = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
     assert whole == prompt + row.completion[0]["content"] + bpe.END

@@ -1,6 +1,7 @@
 """What pretraining promises: documents kept apart, the right tokens learnt, the same course after a kill."""
 
 import json
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from conftest import tiny_model, tiny_tokenizer
 from torch import Tensor
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tritonsmith.config import ModelConfig
 from tritonsmith.errors import UserError
@@ -19,7 +20,7 @@ from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import __main__ as command
 from tritonsmith.train.pretrain import loop, packing, rows
 from tritonsmith.train.pretrain.model import block_mask, dense_mask, losses_of, weights
-from tritonsmith.train.pretrain.optimizer import optimizers, scale
+from tritonsmith.train.pretrain.optimizer import Optimizers, scale
 
 TEXTS = [("x" * (3 * i % 17 + 1), "y" * (5 * i % 23 + 2)) for i in range(12)]
 
@@ -136,6 +137,45 @@ def test_longer_documents_are_left_out(words: PreTrainedTokenizerFast) -> None:
         packing.pack(words, DOCUMENTS, 2)
 
 
+# -- tokens
+
+
+@pytest.fixture(scope="module")
+def learnt() -> PreTrainedTokenizerFast:
+    lines = [f"    v{i % 5} = tl.exp(v{i % 3}) * 1024\n    y = v{i % 5} + 0.5" for i in range(200)]
+    return bpe.train(["\nimport triton.language as tl\n\n\n@triton.jit", *lines] * 20, 600)
+
+
+def pieces(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
+    return [tokenizer.decode([one]) for one in tokenizer(text).input_ids]
+
+
+def test_a_numbered_name_is_a_piece_of_its_own(learnt: PreTrainedTokenizerFast) -> None:
+    assert pieces(learnt, "\n    v1 = tl.exp(v2) * 1024") == ["\n    ", "v1", " = tl.exp(", "v2", ") * 1024"]
+    assert pieces(learnt, "\n    v9 = tl.exp(v8) * 1024") == ["\n    ", "v", "9", " = tl.exp(", "v", "8", ") * 1024"]
+
+
+def test_numbers_of_the_language_are_one_piece_and_others_digits(learnt: PreTrainedTokenizerFast) -> None:
+    assert pieces(learnt, " + 0.5")[-1].endswith("0.5")
+    assert pieces(learnt, "0.35") == ["0", ".", "3", "5"]
+    assert pieces(learnt, "1025") == ["1", "0", "2", "5"]
+
+
+def test_nano_is_at_most_12_mib() -> None:
+    with torch.device("meta"):
+        config = models.from_nothing(models.SIZES["nano"], tiny_tokenizer())
+        config.vocab_size = 4096
+        assert 2 * Qwen3ForCausalLM(config).num_parameters() + 10_000 <= 12 * 2**20
+
+
+def test_base_has_25_to_130_million_parameters() -> None:
+    for name in ("base", "base-60m", "base-130m"):
+        with torch.device("meta"):
+            config = models.from_nothing(models.SIZES[name], tiny_tokenizer())
+            config.vocab_size = 4096
+            assert 25e6 <= Qwen3ForCausalLM(config).num_parameters() <= 130e6
+
+
 # -- reading
 
 
@@ -158,6 +198,17 @@ def test_rows_without_splits_are_divided_by_graph(tmp_path: Path) -> None:
     assert not sides["train"] & sides["validation"]
 
 
+def test_held_out_tasks_come_once_a_graph(tmp_path: Path) -> None:
+    lines = [row("a", "1", split="heldout", graph=f"g{i // 2}", task=f"t{i}", module="m", family="f") for i in range(6)]
+    parquet.write_table(pa.Table.from_pylist(lines), tmp_path / "heldout-00000.parquet")
+    write(tmp_path / "train.jsonl", [row("b", "2", split="train", graph="h", task="t9", module="m")])
+    found = rows.heldout([tmp_path], 5)
+    assert sorted((task.id, task.graph, family) for task, family in found) == [
+        ("t0", "g0", "f"), ("t2", "g1", "f"), ("t4", "g2", "f"),
+    ]  # fmt: skip
+    assert rows.heldout([tmp_path], 2) == found[:2]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -178,7 +229,7 @@ def test_rows_that_are_wrong_are_one_line(tmp_path: Path, lines: list[dict[str, 
 
 def test_muon_takes_the_matrices_and_adamw_the_rest() -> None:
     model = tiny_model()
-    parts = optimizers(model, "muon", 1e-3, fused=False).parts
+    parts = Optimizers(model, "muon", 1e-3, half=False).parts
     held = [{id(p) for group in part.param_groups for p in group["params"]} for part in parts]
     assert held[0] == {id(p) for layer in model.model.layers for p in layer.parameters() if p.dim() == 2}
     assert held[0] | held[1] == {id(p) for p in model.parameters()} and not held[0] & held[1]
@@ -190,20 +241,40 @@ def test_learning_rate_warms_up_and_comes_down() -> None:
     assert scale("wsd", 1000, 1.0) == scale("cosine", 1000, 1.0) == pytest.approx(0.02)
 
 
+def course(packed: packing.Packed, recipe: loop.Recipe, half: bool, steps: int) -> list[float]:
+    """Losses of the same completions before, half way and after."""
+    run = loop._Run(tiny_model(), packed, recipe, "cpu", half)
+    losses = [run.validate({1: packed})[1].token]
+    for step, _ in enumerate(run.steps(), start=1):
+        if step in (steps // 2, steps):
+            losses.append(run.validate({1: packed})[1].token)
+        if step == steps:
+            return losses
+    return losses
+
+
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_training_lowers_the_loss(packed: packing.Packed, kind: loop.Kind) -> None:
+    before, halfway, after = course(packed, loop.Recipe(batch=4, lr=1e-2, optimizer=kind), False, 60)
+    assert after < halfway < before - 0.3
+
+
+def test_training_in_bfloat16_keeps_float32_weights_and_goes_the_same_way(packed: packing.Packed) -> None:
+    recipe = loop.Recipe(batch=4, lr=1e-3)
+    half, whole = course(packed, recipe, True, 60), course(packed, recipe, False, 60)
+    assert half == pytest.approx(whole, rel=0.02)
     model = tiny_model()
-    before = loop._Run(model, packed, loop.Recipe(batch=4), "cpu").validate({1: packed})[1]
-    loop.fit(model, packed, {}, loop.Recipe(minutes=0.03, batch=4, lr=1e-2, optimizer=kind), "cpu")
-    after = loop._Run(model, packed, loop.Recipe(batch=4), "cpu").validate({1: packed})[1]
-    assert after < before - 0.5
+    outcome = loop.fit(model, packed, {1: packed}, loop.Recipe(minutes=0.002, batch=4), "cpu", half=True)
+    assert outcome.steps > 0 and {weight.dtype for weight in model.parameters()} == {torch.float32}
+    weight = model.lm_head.weight.detach()
+    assert not torch.equal(weight, weight.bfloat16().float())
 
 
 def test_resuming_goes_on_with_the_same_steps(packed: packing.Packed, tmp_path: Path) -> None:
     recipe = loop.Recipe(minutes=60, batch=2)
 
     def run(steps: int, path: Path | None = None) -> loop._Run:
-        one = loop._Run(tiny_model(), packed, recipe, "cpu")
+        one = loop._Run(tiny_model(), packed, recipe, "cpu", False)
         if path is not None:
             one.restore(path)
         for _, _ in zip(range(steps), one.steps(), strict=False):
@@ -221,10 +292,32 @@ def test_resuming_goes_on_with_the_same_steps(packed: packing.Packed, tmp_path: 
 def test_a_checkpoint_of_other_data_is_refused(
     words: PreTrainedTokenizerFast, packed: packing.Packed, tmp_path: Path
 ) -> None:
-    loop._Run(tiny_model(), packed, loop.Recipe(batch=2), "cpu").save(tmp_path / "checkpoint.pt")
+    loop._Run(tiny_model(), packed, loop.Recipe(batch=2), "cpu", False).save(tmp_path / "checkpoint.pt")
     other = packing.pack(words, DOCUMENTS[:5], 64)
     with pytest.raises(UserError, match=r"another training \(rows\)"):
-        loop._Run(tiny_model(), other, loop.Recipe(batch=2), "cpu").restore(tmp_path / "checkpoint.pt")
+        loop._Run(tiny_model(), other, loop.Recipe(batch=2), "cpu", False).restore(tmp_path / "checkpoint.pt")
+
+
+def test_a_loss_that_is_no_number_is_one_line_and_never_saved(packed: packing.Packed, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.pt"
+    with pytest.raises(UserError, match=r"the loss is (nan|inf)"):
+        loop.fit(tiny_model(), packed, {}, loop.Recipe(minutes=0.01, lr=1e30, batch=4), "cpu", path)
+    assert not path.exists()
+
+
+def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(packed: packing.Packed, tmp_path: Path) -> None:
+    run = loop._Run(tiny_model(), packed, loop.Recipe(batch=2), "cpu", False)
+    path = tmp_path / "checkpoint.pt"
+    run.save(path)
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(UserError, match="no room for a checkpoint"):
+            run.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
 
 
 def test_the_command_leaves_a_model_and_no_checkpoint(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, ModelConfig, RunConfig, SftConfig
-from tritonsmith.data.build import Row
+from tritonsmith.data.rows import Row
 from tritonsmith.train import sft, trainer
 
 

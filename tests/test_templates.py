@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.data import build, templates
+from tritonsmith.data import pairs, templates
 from tritonsmith.tasks import operators, synthetic
 from tritonsmith.tasks.graph import Graph, Step
 from tritonsmith.types import Candidate, Task, Verdict
@@ -86,9 +86,9 @@ def test_verifier_accepts_pairs_of_every_family_and_depth(tmp_path: Path) -> Non
     tasks = [synthetic.task(Graph.parse(text), 3) for text in texts]
     path = tmp_path / "pairs.jsonl"
     with Verifier(VerifyConfig(device="cpu", timing=False)) as verifier:
-        rows = build.write_pairs(tasks, verifier, path)
+        rows = pairs.write_pairs(tasks, verifier, path)
     assert [row.graph for row in rows] == list(texts)
-    assert build.read_pairs(path) and {row.task for row in build.read_pairs(path)} == {task.id for task in tasks}
+    assert pairs.read_pairs(path) and {row.task for row in pairs.read_pairs(path)} == {task.id for task in tasks}
 
 
 class NeverAsked:
@@ -102,8 +102,8 @@ class NeverAsked:
 def test_pairs_on_file_are_not_judged_again(tmp_path: Path) -> None:
     tasks = synthetic.generate(5)
     path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(build.row(task).model_dump_json() + "\n" for task in tasks))
-    assert len(build.write_pairs(tasks, NeverAsked(), path)) == 5
+    path.write_text("".join(pairs.row(task).model_dump_json() + "\n" for task in tasks))
+    assert len(pairs.write_pairs(tasks, NeverAsked(), path)) == 5
 
 
 def test_plan_names_every_operator_in_order() -> None:

@@ -91,13 +91,14 @@ def ablate(config: Config, dry_run: bool = False) -> list[Effect]:
     from tritonsmith.train import run
 
     configs = {setting: configure(config, setting) for setting in settings()}
-    for number, (setting, own) in enumerate(configs.items(), start=1):
-        log.info("setting %d of %d: %s", number, len(configs), name(setting))
-        run.run(own, dry_run=dry_run)
     folders = {setting: own.run.dir / "dry-run" if dry_run else own.run.dir for setting, own in configs.items()}
-    judged = config.model_copy(deep=True)
-    judged.extensions = ExtensionsConfig(**dict.fromkeys(EXTENSIONS, True))
-    records = run.evaluate_alike(judged, folders, dry_run)
+    alike = config.model_copy(deep=True)
+    alike.extensions = ExtensionsConfig(**dict.fromkeys(EXTENSIONS, True))
+    with run.judges(alike) as verifier:
+        for number, (setting, own) in enumerate(configs.items(), start=1):
+            log.info("setting %d of %d: %s", number, len(configs), name(setting))
+            run.run(own, dry_run=dry_run, beside=verifier)
+        records = run.evaluate_alike(alike, folders, verifier, dry_run)
     rates = {setting: rate_by_task(found) for setting, found in records.items()}
     found = effects(rates)
     means = {name(setting): metrics.bootstrap(list(by_task.values())) for setting, by_task in rates.items()}

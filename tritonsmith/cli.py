@@ -44,6 +44,8 @@ class _Commands(TyperGroup):
 app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 tasks_app = typer.Typer(no_args_is_help=True, help="Look at tasks.")
 app.add_typer(tasks_app, name="tasks")
+data_app = typer.Typer(no_args_is_help=True, help="Make training data.")
+app.add_typer(data_app, name="data")
 
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda")]
 Policy = Annotated[str, typer.Option(help="strict or lenient")]
@@ -120,7 +122,7 @@ def verify_batch(
 @tasks_app.command("list")
 def tasks_list(
     spec: Annotated[
-        str, typer.Argument(help="suite | suite:level1 | kernelbench:DIR | synthetic:N | DIR | FILE")
+        str, typer.Argument(help="suite | suite:level1 | kernelbench:DIR | graphs:N | DIR | FILE")
     ] = "suite",
 ) -> None:
     """List the tasks a SPEC names."""
@@ -180,6 +182,101 @@ def tasks_vet(
     raise typer.Exit(1 if any(flags) else 0)
 
 
+@data_app.command("build")
+def data_build(
+    out: Annotated[Path, typer.Option(help="folder of the data set; the same command goes on there")],
+    n: Annotated[int | None, typer.Option("--n", min=1, help="verified pairs; default: all that --tasks gives")] = None,
+    sources: Annotated[str, typer.Option(help="where answers come from, with commas")] = "inductor,templates",
+    tasks: Annotated[str, typer.Option(help="SPEC; a generator's goes without a number too")] = "graphs",
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    styles: Annotated[int, typer.Option(min=1, help="writings of each graph")] = 1,
+    contrastive: Annotated[bool, typer.Option(help="keep wrong candidates too, and plant bugs")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="processes of each kind; default: cores")] = None,
+    device: Device = "cpu",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Make verified pairs: Parquet by split, a dataset card, and histogram.html."""
+    given = ["extensions.multi_input=true", *(set_ or [])]
+    settings, extensions = _verify_settings(device, policy, target, False, given)
+    from tritonsmith.data.build import build
+    from tritonsmith.report import dataset
+
+    census = build(
+        out,
+        n,
+        tasks=tasks,
+        sources=[name.strip() for name in sources.split(",")],
+        seed=seed,
+        styles=styles,
+        contrastive=contrastive,
+        processes=workers,
+        verify=settings,
+        extensions=extensions,
+    )
+    page = dataset.build(out)
+    for name, one in census.sources.items():
+        typer.echo(f"{name}: {one.asked} asked, {one.candidates} candidates, {one.correct} correct")
+    splits = ", ".join(f"{rows} {split}" for split, rows in census.rows.items())
+    typer.echo(f"{sum(census.rows.values())} pairs of {census.graphs} graphs ({splits}); {page}")
+    if any(census.leaks.values()):
+        raise UserError(f"the splits overlap ({census.leaks}); this data set is not to be used")
+
+
+@data_app.command("import")
+def data_import(
+    spec: Annotated[str, typer.Argument(help="kernelbench:WHERE | kernelbook:WHERE | tritonbench:PATH")],
+    out: Annotated[Path, typer.Option(help="folder of task files; a SPEC from then on")],
+) -> None:
+    """Take over another data set's tasks, as files; WHERE is a hub id or a local copy."""
+    from tritonsmith.data import importing
+
+    counts = importing.write(spec, out)
+    for reason, count in counts.skipped.most_common():
+        typer.echo(f"{count:6} skipped: {reason}")
+    typer.echo(f"{counts.tasks} tasks in {out}; {counts.skipped.total()} rows skipped")
+
+
+@data_app.command("distill")
+def data_distill(
+    endpoint: Annotated[str, typer.Option(help="base URL of the teacher's OpenAI-compatible server")],
+    tasks: Annotated[str, typer.Option(help="SPEC of the tasks to ask for")],
+    out: Annotated[Path, typer.Option(help="folder; the same command goes on there")],
+    model: Annotated[str | None, typer.Option(help="the teacher's name there")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="answers a task")] = 1,
+    temperature: Annotated[float, typer.Option(min=0)] = 0.8,
+    max_new_tokens: Annotated[int, typer.Option(min=1)] = 4096,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Ask a teacher, judge its answers with all kinds of inputs, keep the correct ones as training rows.
+
+    The budget: --set endpoint.max_requests=1000 --set endpoint.max_tokens=2000000.
+    """
+    given = [*_endpoint_overrides(endpoint, model), "extensions.multi_input=true"]
+    config = _config(None, [*given, *_verify_overrides(device, policy, target, False), *(set_ or [])])
+    from tritonsmith.data import distill
+    from tritonsmith.endpoint import Endpoint
+    from tritonsmith.tasks.format import load_spec
+    from tritonsmith.verify.pool import Verifier
+
+    teacher = Endpoint.of(config.endpoint)
+    sampling = distill.Sampling(samples=samples, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed)
+    with Verifier(config.verify, extensions=config.extensions) as verifier:
+        counts = distill.distill(load_spec(tasks), teacher, verifier, out, sampling)
+    failed = counts.wanted - counts.known - counts.asked
+    if failed:
+        typer.echo(f"{failed} questions failed ({teacher.trouble}); the same command asks again", err=True)
+    typer.echo(
+        f"{counts.asked} answers asked for, {counts.known} known, {failed} failed; {counts.correct} correct of "
+        f"{counts.wanted}, {counts.kept} pairs in {out / 'pairs.jsonl'}; {counts.tokens} tokens"
+    )
+
+
 @app.command()
 def sft(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> None:
     """Supervised fine-tuning alone."""
@@ -217,7 +314,8 @@ def ablate(config: ConfigFile, set_: Set = None, dry_run: DryRun = False) -> Non
 
 @app.command("eval")
 def eval_(
-    model: Annotated[str, typer.Option(help="nano, a hub id, or a path")],
+    model: Annotated[str | None, typer.Option(help="nano, a hub id, a path, or a name at the endpoint")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="base URL of an OpenAI-compatible server")] = None,
     tasks: Annotated[str, typer.Option(help="SPEC")] = "suite",
     samples: Annotated[int, typer.Option(help="completions a task")] = 10,
     out: Annotated[Path, typer.Option(help="folder for records and summary")] = Path("runs/eval"),
@@ -226,8 +324,11 @@ def eval_(
     target: Target = "sm_90",
     set_: Set = None,
 ) -> None:
-    """Sample completions of a model, judge them, print valid / compiled / correct / speedup / pass@k."""
-    given = [f"model.id={json.dumps(model)}", f"eval.samples={samples}", f"run.dir={json.dumps(str(out))}"]
+    """Sample a model, here or served, judge its kernels, print valid / compiled / correct / speedup / pass@k."""
+    if model is None and endpoint is None:
+        raise UserError("give --model, or --endpoint, or both: the model's name there")
+    given = _endpoint_overrides(endpoint, model) if endpoint else [f"model.id={json.dumps(model)}"]
+    given += [f"eval.samples={samples}", f"run.dir={json.dumps(str(out))}"]
     given += [f"tasks.heldout={json.dumps(tasks)}", *_verify_overrides(device, policy, target, True)]
     config = _config(None, [*given, *(set_ or [])])
     from tritonsmith.train import run as runs
@@ -277,6 +378,10 @@ def _verify_overrides(device: str, policy: str, target: str, timing: bool) -> li
         f"verify.target={json.dumps(target)}",
         f"verify.timing={json.dumps(timing)}",
     ]
+
+
+def _endpoint_overrides(url: str, model: str | None) -> list[str]:
+    return [f"endpoint.url={json.dumps(url)}", *([f"endpoint.model={json.dumps(model)}"] if model else [])]
 
 
 def _verify_settings(

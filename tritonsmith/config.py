@@ -55,8 +55,29 @@ class ModelConfig(_Section):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     load_in_8bit: bool = False
     """Quantise the frozen base through bitsandbytes; needs CUDA."""
-    prompt_style: Literal["auto", "bare", "full"] = "auto"
-    """`bare` shows the task's source only (nano), `full` adds instructions and an example."""
+    prompt_style: Literal["auto", "bare", "full", "traced"] = "auto"
+    """`bare` shows the task's source only (nano), `traced` adds its ATen graph with shapes and dtypes, `full` adds
+    instructions and an example."""
+
+
+class EndpointConfig(_Section):
+    """A served model: what `eval --endpoint` asks instead of `[model]`, and the teacher of `data distill`."""
+
+    url: str = ""
+    """Base URL of an OpenAI-compatible server, such as `http://localhost:8000/v1`; empty: none."""
+    model: str | None = None
+    """The model's name there; where not given, the only one that is served."""
+    key_file: Path | None = None
+    """A file that holds the API key, where the server wants one."""
+    prompt_style: Literal["bare", "full", "traced"] = "full"
+    concurrency: PositiveInt = 8
+    """Questions under way at once."""
+    timeout: PositiveFloat = 300.0
+    """Seconds after which an answer is given up and asked for again."""
+    retries: NonNegativeInt = 4
+    max_requests: PositiveInt | None = None
+    max_tokens: PositiveInt | None = None
+    """The budget: completions, and tokens of prompts and completions together, that may be paid for."""
 
 
 class LoraSection(_Section):
@@ -168,6 +189,8 @@ class VerifyConfig(_Section):
     """On a GPU, tools of NVIDIA's compute-sanitizer that an accepted candidate is run under once more, at tiny sizes;
     some seconds each. The interpreter makes such checks by itself."""
     timing: bool = True
+    until: Literal["ast", "compile", "tiny", "full", "timing"] = "timing"
+    """The last stage that is tried; a candidate that got there before `full` is not called correct."""
     timeout: float | None = Field(default=None, gt=0)
     """Seconds a candidate may take in all; 60 on the CPU and 30 on a GPU where not given."""
     memory_mb: int = Field(default=4096, gt=0)
@@ -244,6 +267,7 @@ class Config(_Section):
 
     run: RunConfig = Field(default_factory=RunConfig)
     model: ModelConfig = Field(default_factory=ModelConfig)
+    endpoint: EndpointConfig = Field(default_factory=EndpointConfig)
     lora: LoraSection = Field(default_factory=LoraSection)
     tasks: TasksConfig = Field(default_factory=TasksConfig)
     sft: SftConfig = Field(default_factory=SftConfig)

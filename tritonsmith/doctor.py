@@ -31,7 +31,7 @@ def examine() -> list[Row]:
     """All rows, the needed ones first."""
     rows = [Row("python", sys.version_info >= (3, 11), platform.python_version())]
     rows += [_library(name) for name in _LIBRARIES]
-    rows += [_try("ptxas", _ptxas), _try("compile sm_90", _compile), *_sandbox(), _gpu(), _compiler()]
+    rows += [_try("ptxas", _ptxas), _try("compile sm_90", _compile), *_sandbox(), _gpu(), _compiler(), _sanitizer()]
     return rows + [_extra(name, extra) for name, extra in _EXTRAS.items()]
 
 
@@ -105,3 +105,11 @@ def _gpu() -> Row:
 def _compiler() -> Row:
     found = shutil.which("gcc") or shutil.which("clang")
     return Row("C compiler", found is not None, found or "Triton needs one to launch kernels on a GPU", optional=True)
+
+
+def _sanitizer() -> Row:
+    from tritonsmith.verify.sanitizer import find
+
+    found = find()
+    missing = "not on PATH nor below CUDA_HOME; verify.sanitizer needs it, on a GPU"
+    return Row("compute-sanitizer", found is not None, str(found or missing), optional=True)

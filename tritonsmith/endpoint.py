@@ -22,6 +22,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from tritonsmith import progress
+from tritonsmith.config import EndpointConfig
 from tritonsmith.errors import UserError
 from tritonsmith.prompts import Message, Style
 
@@ -29,6 +30,11 @@ logger = logging.getLogger(__name__)
 
 _FOR_GOOD = {401: "refuses the key", 403: "refuses access", 404: "has no such path or model", 405: "takes no chats"}
 """HTTP status codes that asking again does not change, and what they mean."""
+
+_OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
+"""Parameters that some servers refuse, as reasoning models of vendors do."""
+
+_SPECIAL = r"(?:<\|[\w-]+\|>\s*)"
 
 
 class EndpointError(UserError):
@@ -110,6 +116,28 @@ class Endpoint:
     patience: int = 3
     """Questions in a row that may fail, after all retries, before the server is given up."""
     budget: Budget = field(default_factory=Budget)
+    trouble: str = field(default="", init=False)
+    """Why the last question that failed did."""
+
+    @classmethod
+    def of(cls, section: EndpointConfig) -> "Endpoint":
+        """The server of an `[endpoint]` section; raises UserError where there is none, or its key cannot be read."""
+        if not section.url:
+            raise UserError("endpoint.url: no server is given")
+        try:
+            key = section.key_file.read_text().strip() if section.key_file is not None else None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"endpoint.key_file: cannot read {section.key_file}") from error
+        return cls(
+            url=section.url,
+            model=section.model,
+            key=key,
+            prompt_style=section.prompt_style,
+            concurrency=section.concurrency,
+            timeout=section.timeout,
+            retries=section.retries,
+            budget=Budget(section.max_requests, section.max_tokens),
+        )
 
     def answers(
         self, questions: Iterable[Question], on_answer: Callable[[int, Answer], None] | None = None
@@ -162,7 +190,9 @@ class Endpoint:
                     on_batch([(*places[index], answer.text)])
                 advance(1)
         if missing := len(places) - len(drawn):
-            raise EndpointError(f"{self.url}: {missing} of {len(places)} questions failed; the same command asks again")
+            raise EndpointError(
+                f"{self.url}: {missing} of {len(places)} questions failed ({self.trouble}); the same command asks again"
+            )
         return [[drawn[chat, which] for which in range(n)] for chat in range(len(messages))]
 
 
@@ -260,6 +290,7 @@ class _Talk:
             except _Failure as failure:
                 budget.spent_requests -= 1
                 self.failures += 1
+                self.settings.trouble = str(failure)
                 logger.debug("%s: question %d: %s", self.settings.url, index, failure)
                 if self.failures >= self.settings.patience:
                     self.error = self.error or EndpointError(f"{self.settings.url}: {failure}")
@@ -337,12 +368,6 @@ class _Talk:
         if len(names) != 1:
             raise EndpointError(f"{url}: serves {', '.join(names) or 'no model'}; name one")
         return names[0]
-
-
-_OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
-"""Parameters that some servers refuse, as reasoning models of vendors do."""
-
-_SPECIAL = r"(?:<\|[\w-]+\|>\s*)"
 
 
 def _answer(reply: _Reply, question: Question) -> Answer:

@@ -1,16 +1,19 @@
 """`tritonsmith data build`: tasks x sources -> verified pairs, deduplicated and split, as a data set.
 
 Draws, converts and judges in many processes at once and puts each task that is done on the disk before the next; a
-call after kill -9, or with a larger number, goes on from there. What becomes a row is `choose`'s matter, what is written
-`export`'s.
+call after kill -9, or with a larger number, goes on from there. What becomes a row is `choose`'s matter, what is
+written `export`'s.
 """
 
+import hashlib
+import json
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from pathlib import Path
 
 from pebble import ProcessExpired
@@ -19,21 +22,18 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data import export
 from tritonsmith.data.census import Census
 from tritonsmith.data.draw import Drawing
-from tritonsmith.data.pairs import Row, read_pairs, row, verified_pairs, write_pairs
 from tritonsmith.data.sources import source
-from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey
+from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, said, write
 from tritonsmith.data.survey import forms
-from tritonsmith.data.workers import Workers, workers
+from tritonsmith.data.workers import CONVERT_SECONDS, Workers, workers
 from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
 
-__all__ = ["Row", "build", "read_pairs", "row", "verified_pairs", "write_pairs"]
-
 log = logging.getLogger(__name__)
 
-BARREN = 40
-"""Chunks without a new graph, or without a row, after which a generator is taken to have no more."""
+BARREN = 1000
+"""Tasks in a row without a right answer, or tasks drawn without a new graph, after which a build gives up."""
 
 
 def build(
@@ -47,23 +47,61 @@ def build(
     contrastive: bool = False,
     processes: int | None = None,
     verify: VerifyConfig | None = None,
+    extensions: ExtensionsConfig | None = None,
+    convert_seconds: float = CONVERT_SECONDS,
 ) -> Census:
     """Make `n` verified pairs, or all that `tasks` gives, and write them below `out`; returns what they are made of.
 
-    `tasks` is a SPEC; a generator's may go without a number. Pairs hold at other sizes and in half precision too
-    (extension 1 is on). Raises UserError for what the user must mend, a full disk included.
+    `tasks` is a SPEC; a generator's may go without a number. `sources` are names of `sources.SOURCES`, or
+    `module:function`. Unless `verify` and `extensions` say otherwise, pairs are judged on the CPU under the strict
+    policy, and hold at other sizes and in half precision too (extension 1). A source has `convert_seconds` for a task.
+    The caller's program needs a main guard. Raises UserError for what the user must mend, a full disk included.
     """
     for name in sources:
         source(name)
-    settings = Settings(tasks=tasks, seed=seed, styles=styles, sources=list(sources), contrastive=contrastive)
     judged = verify or VerifyConfig(device="cpu", timing=False)
+    inputs = extensions or ExtensionsConfig(multi_input=True)
+    settings = Settings(
+        tasks=tasks,
+        seed=seed,
+        styles=styles,
+        sources=list(sources),
+        contrastive=contrastive,
+        policy=judged.policy,
+        target=judged.target,
+        multi_input=inputs.multi_input,
+    )
     width = processes or os.cpu_count() or 1
-    suite = frozenset(forms(load_spec("suite"))) - {""}
+    total = n or _most(settings)
     with Store(out) as store:
         store.agree(settings)
-        with workers(width, judged, ExtensionsConfig(multi_input=True), contrastive) as pools:
-            _Builder(store, settings, pools, suite, width).run(n)
+        suite = _suite(store)
+        builder = Builder(store, settings, suite, width)
+        with bar("pairs", total) as advance:
+            if not builder.is_done(n):
+                with workers(width, judged, inputs, contrastive, convert_seconds) as builder.pools:
+                    builder.run(n, advance)
         return export.export(store, settings, suite, n)
+
+
+def _most(settings: Settings) -> int:
+    """How many pairs there can be of tasks that come to an end."""
+    if (tasks := Drawing(settings.tasks, styles=settings.styles).most()) is None:
+        raise UserError(f"{settings.tasks} has no end: say how many pairs with --n")
+    return tasks * len(settings.sources)
+
+
+def _suite(store: Store) -> frozenset[str]:
+    """The canonical forms of the built-in suite, which may not be trained on; traced once and kept."""
+    tasks = load_spec("suite")
+    digest = hashlib.sha256("\n".join(task.source for task in tasks).encode()).hexdigest()
+    path = store.out / "suite.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if kept.get("digest") != digest:
+        kept = {"digest": digest, "forms": forms(tasks)}
+        with said(path):
+            write(path, json.dumps(kept))
+    return frozenset(kept["forms"]) - {""}
 
 
 @dataclass
@@ -89,52 +127,58 @@ class _Judged:
 
 
 @dataclass
-class _Builder:
-    """One call's work: what is under way, and what is next."""
+class Builder:
+    """One call's work: what is under way, and what is next. `build` is the way in; this is apart for the tests."""
 
     store: Store
     settings: Settings
-    pools: Workers
     suite: frozenset[str]
     width: int
     """Processes of each kind."""
+    pools: Workers | None = None
+    found: int = 0
+    """Rows, when they were last counted."""
     exhausted: bool = False
     """Whether there are no more tasks."""
-    _barren: int = 0
-    """Chunks since the last right answer."""
+    _done: tuple[int, int] = (-1, -1)
+    """Chunk and place of the last task that was done when the call began."""
+    _known: int = 0
+    """Tasks drawn since the last new graph."""
+    _wrong: int = 0
+    """Tasks done since the last right answer."""
     _chunk: int = 0
     """The next chunk to be drawn."""
     _graphs: set[str] = field(default_factory=set)
-    _drawing: "deque[tuple[int, Future[list[Item] | None]]]" = field(default_factory=deque)
+    _drawing: "deque[tuple[int, Future[list[Item] | None] | None]]" = field(default_factory=deque)
+    """Chunks in order; without a future where the chunk is done already."""
     _waiting: deque[Item] = field(default_factory=deque)
     _asked: "dict[Future[tuple[Survey, list[Answer]]], _Asked]" = field(default_factory=dict)
     _judged: "dict[Future[list[Answer]], _Judged]" = field(default_factory=dict)
 
-    def run(self, n: int | None) -> None:
-        """Make pairs until there are `n` rows, or no more tasks."""
-        found = export.count(self.store, self.suite)
-        with bar("pairs", n or self._most()) as advance:
-            advance(found)
-            while not self.exhausted and (n is None or found < n):
-                self._make(None if n is None else n - found, advance)
-                if n is not None:
-                    found = export.count(self.store, self.suite)
+    def is_done(self, n: int | None) -> bool:
+        """Count what earlier calls have left; whether there are `n` rows, and no gap that a kill has left."""
+        self.found, self._done = export.count(self.store, self.suite)
+        last, place = self._done
+        whole = sum(1 for _ in takewhile(self._is_whole, range(last + 1)))
+        if whole > last or (whole == last and len(self.store.read(last)[1]) == place + 1):
+            self._done = (-1, -1)  # everything is done from the beginning up to there: no gap
+        return n is not None and self.found >= n and not self._behind()
 
-    def _most(self) -> int:
-        """How many pairs there can be of tasks that are named."""
-        if (tasks := Drawing(self.settings.tasks, styles=self.settings.styles).most()) is None:
-            raise UserError(f"{self.settings.tasks} has no end: say how many pairs with --n")
-        return tasks * len(self.settings.sources)
+    def run(self, n: int | None, advance: Callable[[int], None]) -> None:
+        """Make pairs until there are `n` rows, or no more tasks."""
+        advance(self.found)
+        while not self.exhausted and (n is None or self.found < n or self._behind()):
+            self._make(None if n is None else n - self.found, advance)
+            self.found, _ = export.count(self.store, self.suite)
 
     def _make(self, wanted: int | None, advance: Callable[[int], None]) -> None:
         """Make that many right answers, and finish what is begun by then: what is done is a beginning of all tasks."""
         right = 0
         while True:
-            if wanted is None or right < wanted:
-                self._fill()
             pending = [*self._asked, *self._judged]
-            if self._drawing and (wanted is None or right < wanted):
-                pending.append(self._drawing[0][1])
+            if wanted is None or right < wanted or self._behind():
+                self._fill()
+                pending = [*self._asked, *self._judged, *(future for _, future in islice(self._drawing, 1) if future)]
             if not pending:
                 return
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
@@ -146,53 +190,80 @@ class _Builder:
                     advance(fresh)
             self._drawn()
 
+    def _behind(self) -> bool:
+        """Whether the next task comes before one that an earlier call has done, and a kill has left a gap."""
+        if self._waiting:
+            return (self._waiting[0].chunk, self._waiting[0].place) < self._done
+        return ((self._drawing[0][0] if self._drawing else self._chunk), 0) < self._done
+
+    @property
+    def _pools(self) -> Workers:
+        if self.pools is None:
+            raise RuntimeError("the workers have not been started")
+        return self.pools
+
     # Drawing.
 
     def _fill(self) -> None:
         """Keep the processes busy."""
         while not self.exhausted and len(self._drawing) < self.width and len(self._waiting) < 2 * self.width:
             self._draw()
+            self._drawn()
         while self._waiting and len(self._asked) < 2 * self.width and len(self._judged) < 3 * self.width:
             self._ask(_Asked(self._waiting.popleft(), self.settings.sources))
 
     def _draw(self) -> None:
-        """Have the next chunk drawn that is not done already."""
+        """Have the next chunk drawn, unless it is done already."""
         number, self._chunk = self._chunk, self._chunk + 1
-        tasks, made = self.store.read(number)
-        if tasks is not None and tasks == len(made):
-            self._graphs |= {one.item.task.graph for one in made if one.item.task.graph}
-            return
         drawing = Drawing(self.settings.tasks, self.settings.seed, self.settings.styles)
-        self._drawing.append((number, self.pools.draw(drawing, number)))
+        whole = self._is_whole(number)
+        self._drawing.append((number, None if whole else self._pools.draw(drawing, number)))
+
+    def _is_whole(self, chunk: int) -> bool:
+        """Whether every task of a chunk is done."""
+        tasks, made = self.store.read(chunk)
+        return tasks is not None and tasks == len(made)
 
     def _drawn(self) -> None:
         """Take the chunks that are drawn, in their order, without the graphs that there are."""
-        while self._drawing and self._drawing[0][1].done():
-            number, future = self._drawing.popleft()
+        while self._drawing and ((future := self._drawing[0][1]) is None or future.done()):
+            number, _ = self._drawing.popleft()
+            if future is None:
+                self._note(made.item for made in self.store.read(number)[1])
+                continue
             try:
                 items = future.result()
             except (TimeoutError, ProcessExpired) as error:
                 log.warning("chunk %d of %s cannot be drawn: %s", number, self.settings.tasks, _why(error))
                 continue
-            self._barren += 1
-            if items is None or self._barren > BARREN:
-                if items is not None:
-                    log.warning("%s: %d chunks in a row have given no pair", self.settings.tasks, BARREN)
-                self.exhausted = True
-                self._drawing.clear()
+            if items is None:
+                self._end()
                 return
             fresh = [item for item in items if item.task.graph is None or item.task.graph not in self._graphs]
-            self._graphs |= {item.task.graph for item in fresh if item.task.graph}
+            fresh = [item.model_copy(update={"place": place}) for place, item in enumerate(fresh)]
+            self._note(fresh)
+            self._known = 0 if fresh else self._known + len(items)
+            if self._known >= BARREN:
+                log.warning("%s: the last %d tasks were all known", self.settings.tasks, self._known)
+                self._end()
             tasks, made = self.store.read(number)
             if tasks != len(fresh):
                 self.store.announce(number, len(fresh))
             done = {one.item.key for one in made}
             self._waiting.extend(item for item in fresh if item.key not in done)
 
+    def _note(self, items: Iterable[Item]) -> None:
+        self._graphs |= {item.task.graph for item in items if item.task.graph}
+
+    def _end(self) -> None:
+        """Take no more tasks."""
+        self.exhausted = True
+        self._drawing.clear()
+
     # Asking the sources.
 
     def _ask(self, asked: _Asked) -> None:
-        self._asked[self.pools.convert(asked.item.task, asked.names)] = asked
+        self._asked[self._pools.convert(asked.item.task, asked.names)] = asked
 
     def _told(self, asked: _Asked, future: "Future[tuple[Survey, list[Answer]]]") -> None:
         try:
@@ -212,7 +283,7 @@ class _Builder:
     # Judging.
 
     def _judge(self, judged: _Judged) -> None:
-        self._judged[self.pools.judge(judged.item, judged.answers)] = judged
+        self._judged[self._pools.judge(judged.item, judged.answers)] = judged
 
     def _verdicts(self, judged: _Judged, future: "Future[list[Answer]]") -> int:
         """Take the verdicts on a task; gives how many answers are right once it is done."""
@@ -230,7 +301,11 @@ class _Builder:
             return 0
         self.store.keep(Made(item=judged.item, survey=judged.survey, answers=judged.told))
         right = sum(answer.verdict is not None and answer.verdict.correct for answer in judged.told)
-        self._barren = 0 if right else self._barren
+        self._wrong = 0 if right else self._wrong + 1
+        if self._wrong == BARREN:
+            log.warning("no source has a right answer to any of the last %d tasks", BARREN)
+            self._waiting.clear()
+            self._end()
         return right
 
 

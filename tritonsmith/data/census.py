@@ -54,10 +54,6 @@ class Census(BaseModel):
     leaks: dict[str, int] = Field(default_factory=dict)
     characters: list[tuple[int, int]] = Field(default_factory=list)
     """Of prompt and completion, for up to 4,096 rows."""
-    seconds: float = 0.0
-    """Wall-clock time of the last call that made something."""
-    made: int = 0
-    """Rows that call made."""
 
 
 _LENGTHS = 4096
@@ -85,6 +81,8 @@ class Counting:
         self.tasks += 1
         for answer in made.answers:
             correct = answer.verdict is not None and answer.verdict.correct
+            if answer.planted and answer.verdict is None:
+                continue
             if answer.planted:
                 self.planted[answer.planted] += 1
                 self.found[answer.planted] += not correct

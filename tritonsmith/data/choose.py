@@ -12,6 +12,8 @@ from tritonsmith.data.rows import ContrastiveRow, PairRow, Split, Summary
 from tritonsmith.data.split import split_of
 from tritonsmith.data.store import Answer, Made
 from tritonsmith.prompts import messages, render_completion
+from tritonsmith.types import Verdict
+from tritonsmith.verify.cache import MACHINE
 
 
 @dataclass
@@ -22,8 +24,8 @@ class Chooser:
     """Canonical forms that may not be trained on."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Right answers that were left out, by why."""
-    _graphs: dict[str, tuple[str, Split]] = field(default_factory=dict)
-    """By canonical form: the graph that came first, and its split."""
+    _splits: dict[str, Split] = field(default_factory=dict)
+    """By canonical form: the split of the graph that came first."""
     _programs: dict[str, str] = field(default_factory=dict)
     """By program: the graph that it first answered."""
     _pairs: set[tuple[str, str]] = field(default_factory=set)
@@ -45,8 +47,7 @@ class Chooser:
     def _against(self, graph: str, shape: str, program: str, writing: str, own: Split) -> str:
         if shape and shape in self.suite:
             return "the task is one of the suite"
-        first, where = self._graphs.setdefault(shape or graph, (graph, own))
-        if where != own:
+        if self._splits.setdefault(shape or graph, own) != own:
             return "an equal computation is in another split"
         if self._programs.setdefault(program, graph) != graph:
             return "the kernel answers another graph"
@@ -91,12 +92,16 @@ def row(made: Made, answer: Answer) -> PairRow:
 
 
 def contrastive_rows(made: Made) -> list[ContrastiveRow]:
-    """The rows of a task's wrong candidates."""
+    """The rows of a task's wrong candidates; those that only the machine was against are none."""
     return [
         ContrastiveRow(**dict(row(made, answer)), planted=answer.planted, right=answer.right)
         for answer in made.answers
-        if answer.verdict is not None and not answer.verdict.correct
+        if answer.verdict is not None and _is_wrong(answer.verdict)
     ]
+
+
+def _is_wrong(verdict: Verdict) -> bool:
+    return not verdict.correct and not any(finding.rule in MACHINE for finding in verdict.findings)
 
 
 @dataclass(frozen=True)
@@ -123,5 +128,3 @@ def leaks(rows: Iterable[tuple[Split, str, str, str, bool]]) -> Leaks:
             place[str(key)].add(where)
     graphs, kernels, modules = (sum(len(found) > 1 for found in place.values()) for place in places)
     return Leaks(graphs, kernels, modules, suite)
-
-

@@ -10,12 +10,13 @@ Does not choose tasks, prompts or teachers, and does not split: `data.build` doe
 import fcntl
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,6 +31,10 @@ from tritonsmith.types import Candidate, Record, Task, Verdict
 
 Key = tuple[str, int]
 """Task id and sample."""
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+logger = logging.getLogger(__name__)
 
 
 class Judges(Protocol):
@@ -145,12 +150,15 @@ class _Work:
 
     def __init__(self, tasks: Sequence[Task], endpoint: Endpoint, out: Path, sampling: Sampling, style: Style) -> None:
         self.tasks = {task.id: task for task in tasks}
-        self.endpoint, self.sampling, self.style = endpoint, sampling, style
+        self.endpoint, self.sampling = endpoint, sampling
+        self.style: Style = style
         self.out = out
         self.wanted = [(task.id, sample) for task in tasks for sample in range(sampling.samples)]
         self.answers = dict(self._on_file())
-        self.records = {(row.task, row.sample): row for row in _records(out / "records.jsonl")}
+        self.records = {(row.task, row.sample): row for row in _valid(out / "records.jsonl", Record)}
         self.kept = {(row.task, row.kernel) for row in read(out / "pairs.jsonl")}
+        """What `pairs.jsonl` holds."""
+        self.good: set[tuple[str, str]] = set()
         self.error: EndpointError | None = None
         self.counts = Counts(len(self.wanted), sum(key in self.answers for key in self.wanted))
         self.jobs: list[Key] = []
@@ -229,7 +237,8 @@ class _Work:
         task, answer = self.tasks[record.task], pair(self.answers[record.task, record.sample])
         if isinstance(answer, Miss):
             return
-        self.counts.kept += 1
+        self.good.add((task.id, answer.source))
+        self.counts.kept = len(self.good)
         if (task.id, answer.source) in self.kept:
             return
         self.kept.add((task.id, answer.source))
@@ -248,11 +257,7 @@ class _Work:
 
     def _on_file(self) -> Iterator[tuple[Key, Answer]]:
         """Answers to these very tasks; all that is on file counts against the budget."""
-        for row in jsonl.read(self.out / "answers.jsonl"):
-            try:
-                stored = _Stored.model_validate(row)
-            except ValidationError:
-                continue
+        for stored in _valid(self.out / "answers.jsonl", _Stored):
             self.endpoint.budget.spent_requests += 1
             self.endpoint.budget.spent_tokens += stored.tokens
             task = self.tasks.get(stored.task)
@@ -279,16 +284,16 @@ def read(path: Path) -> list[Row]:
     return list(_valid(path, Row))
 
 
-def _records(path: Path) -> Iterator[Record]:
-    return _valid(path, Record)
-
-
-def _valid(path: Path, kind: type[BaseModel]) -> Iterator[BaseModel]:
+def _valid(path: Path, kind: type[Kind]) -> Iterator[Kind]:
+    """The rows of a file; what is none is done again, and said."""
+    corrupt = 0
     for fields in jsonl.read(path):
         try:
             yield kind.model_validate(fields)
         except ValidationError:
-            continue
+            corrupt += 1
+    if corrupt:
+        logger.warning("%s: %d corrupted rows are passed over and made again", path, corrupt)
 
 
 def _question(task: Task, sample: int, endpoint: Endpoint, sampling: Sampling) -> Question:

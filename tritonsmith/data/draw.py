@@ -1,15 +1,18 @@
 """The tasks of a build in chunks of a fixed order, so that they can be drawn by many processes and again after a kill.
 
-A generator's SPEC (`graphs`, `graphs:500:depth=1-6`) gives chunks without end, or up to its number; any other SPEC gives
-the tasks it names. Chunk k of a SPEC under a seed is always the same. Does not look for equal graphs: see `build`.
+A generator's SPEC (`graphs`, `graphs:500:depth=1-6`) gives chunks without end, or up to its number; any other SPEC
+gives the tasks it names. Chunk k of a SPEC under a seed is always the same. Does not look for equal graphs: see
+`build`.
 """
 
 import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 
 from tritonsmith.data.store import Item
+from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Task
 
@@ -17,7 +20,7 @@ CHUNK = 32
 """Tasks that are drawn together."""
 
 GENERATORS: dict[str, str] = {"graphs": "tritonsmith.tasks.graphs", "synthetic": "tritonsmith.tasks.synthetic"}
-"""Modules with `load(spec)`-able tasks without end, by the head of their SPEC; each has `task(graph, style)`."""
+"""Modules of tasks without end, by the head of their SPEC: each has `from_spec`, `task(graph, style)` and `Graph`."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,14 @@ class Drawing:
             return None
         if parts and parts[0].isdigit():
             parts[0] = f"seed={parts[0]}"
-        own = dict(part.partition("=")[::2] for part in parts)
+        own = {key: value for key, _, value in (part.partition("=") for part in parts)}
         seed = int(hashlib.sha256(f"{self.seed}/{own.pop('seed', 0)}/{number}".encode()).hexdigest()[:7], 16)
         options = {"split": "all", **own}
         words = [f"{key}={value}" if value else key for key, value in options.items()]
-        drawn = load_spec(":".join([head, str(left), f"seed={seed}", *words]))
+        try:
+            drawn = _generator(head).from_spec(":".join([str(left), f"seed={seed}", *words]))
+        except ValueError as error:
+            raise UserError(f"{self.spec}: {error}") from error
         return self._written(number, head, drawn, seed)
 
     def most(self) -> int | None:
@@ -61,7 +67,7 @@ class Drawing:
         for task in drawn:
             seen: set[str] = set()
             for style in range(self.styles):
-                written = task if style == 0 else _again(GENERATORS[head], task, seed + style)
+                written = task if style == 0 else _again(head, task, seed + style)
                 if written.source not in seen:
                     seen.add(written.source)
                     items.append(Item(chunk=number, place=len(items), style=style, task=written))
@@ -73,7 +79,11 @@ def _named(spec: str) -> list[Task]:
     return load_spec(spec)
 
 
-def _again(generator: str, task: Task, style: int) -> Task:
+def _generator(head: str) -> ModuleType:
+    return import_module(GENERATORS[head])
+
+
+def _again(head: str, task: Task, style: int) -> Task:
     """The same graph in another writing."""
-    module = import_module(generator)
+    module = _generator(head)
     return module.task(module.Graph.parse(task.graph), style)

@@ -5,9 +5,12 @@ parts, so a build may be larger than memory.
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from datasets import Dataset, Features, List, Value
+from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from pydantic import BaseModel
 
 from tritonsmith.data import card, choose
@@ -68,16 +71,31 @@ class _Parts:
     def flush(self) -> None:
         if self._rows:
             path = self.folder / f"{self.stem}-{self.written // PART:05d}.parquet"
-            with said(path):
+            with said(path), _quiet():
                 Dataset.from_list(self._rows, features=self.features).to_parquet(path)
             self.written += len(self._rows)
             self._rows = []
 
 
-def count(store: Store, suite: frozenset[str]) -> int:
-    """Rows that the answers so far make."""
-    chooser = choose.Chooser(suite)
-    return sum(len(chooser.chosen(made)) for made in store.all())
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the bars of `datasets`."""
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            enable_progress_bars()
+
+
+def count(store: Store, suite: frozenset[str]) -> tuple[int, tuple[int, int]]:
+    """Rows that the answers so far make, and chunk and place of the last task that is done; (-1, -1) if none is."""
+    chooser, last, rows = choose.Chooser(suite), (-1, -1), 0
+    for made in store.all():
+        rows += len(chooser.chosen(made))
+        last = made.item.chunk, made.item.place
+    return rows, last
 
 
 def export(store: Store, settings: Settings, suite: frozenset[str], n: int | None) -> Census:
@@ -94,13 +112,13 @@ def export(store: Store, settings: Settings, suite: frozenset[str], n: int | Non
         if n is not None and len(seen) >= n:
             break
         counting.task(made)
+        shape = made.survey.form
         for answer in chooser.chosen(made)[: None if n is None else n - len(seen)]:
             row = choose.row(made, answer)
             counting.row(row)
             pairs[row.split].add(row)
-            shape = made.survey.form
             seen.append((row.split, row.graph, answer.program, made.survey.writing, shape in suite and bool(shape)))
-        if settings.contrastive:
+        if settings.contrastive and not (shape and shape in suite):
             for other in choose.contrastive_rows(made):
                 wrong.add(other)
     for parts in (*pairs.values(), wrong):

@@ -72,7 +72,9 @@ def _edits(tree: ast.Module, text: bytes, starts: list[int]) -> Iterator[_Edit]:
                 if place >= 0:
                     yield _Edit("wrong operator", ((place, place + 1, words[1].encode()),))
             elif isinstance(node, ast.Constant) and type(node.value) is float and node.value != 0.0:
-                yield _Edit("wrong constant", ((begin(node), end(node), repr(round(node.value * 1.25, 12)).encode()),))
+                yield _Edit(
+                    "wrong constant", ((begin(node), end(node), repr(float(f"{1.25 * node.value:.6g}")).encode()),)
+                )
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 name = node.func
                 if (other := _FUNCTIONS.get(name.attr)) and ast.unparse(name.value) in ("tl", "tl.math"):

@@ -10,7 +10,7 @@ from typing import Protocol
 from tritonsmith import jsonl
 from tritonsmith.data import templates
 from tritonsmith.data.rows import Row
-from tritonsmith.prompts import messages, render_completion
+from tritonsmith.prompts import Style, messages, render_completion
 from tritonsmith.types import Candidate, Task, Verdict
 
 
@@ -24,13 +24,11 @@ class Judges(Protocol):
         ...
 
 
-
-
-def row(task: Task, style: str = "bare") -> Row:
+def row(task: Task, style: Style = "bare") -> Row:
     """The unverified pair of a synthetic task; style as in `prompts.messages`."""
     answer = templates.pair(task)
     return Row(
-        prompt=messages(task, "full" if style == "full" else "bare"),
+        prompt=messages(task, style),
         completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.source)}],
         task=task.id,
         graph=task.graph or "",
@@ -41,7 +39,7 @@ def verified_pairs(
     tasks: Sequence[Task],
     verifier: Judges,
     on_pair: Callable[[Row], None] | None = None,
-    style: str = "bare",
+    style: Style = "bare",
 ) -> list[Row]:
     """The pairs of those tasks whose answer is correct, in the order of the tasks.
 
@@ -57,7 +55,7 @@ def verified_pairs(
     return [row(task, style) for task, verdict in zip(tasks, verdicts, strict=True) if verdict.correct]
 
 
-def write_pairs(tasks: Sequence[Task], verifier: Judges, path: Path, style: str = "bare") -> list[Row]:
+def write_pairs(tasks: Sequence[Task], verifier: Judges, path: Path, style: Style = "bare") -> list[Row]:
     """Like `verified_pairs`, kept in a JSONL file: what it holds already is not judged again.
 
     A task that was rejected leaves no row, so a second call judges it again.

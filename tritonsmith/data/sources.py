@@ -17,10 +17,13 @@ SOURCES: dict[str, str] = {
 
 
 def source(name: str) -> Source:
-    """The function behind a name; raises UserError for a name there is not."""
-    if name not in SOURCES and name != "old":
-        raise UserError(f"there is no source of answers {name!r}; there are {', '.join(SOURCES)}")
-    if name == "old":
-        from tritonsmith.data import templates
-        return lambda t: Pair(**vars(templates.pair(t)))
-    return import_module(SOURCES[name]).convert
+    """The function behind a name, or behind `module:function`; raises UserError where there is none."""
+    module, _, function = name.partition(":")
+    if name in SOURCES:
+        module, function = SOURCES[name], "convert"
+    elif not function:
+        raise UserError(f"there is no source of answers {name!r}: write {', '.join(SOURCES)} or module:function")
+    try:
+        return getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"source {name}: {error}") from error

@@ -91,6 +91,10 @@ class Settings(_Line):
     styles: int
     sources: list[str]
     contrastive: bool
+    policy: str = "strict"
+    target: str = "sm_90"
+    multi_input: bool = True
+    """Whether pairs were tried on other sizes, values and precisions (extension 1)."""
 
 
 class Store:
@@ -98,6 +102,8 @@ class Store:
 
     def __init__(self, out: Path) -> None:
         self.out = out
+        self._told: set[int] = set()
+        """Chunks whose damage was reported."""
 
     def __enter__(self) -> Self:
         with said(self.out):
@@ -153,8 +159,11 @@ class Store:
                     found[made.item.key] = made
             except ValueError:
                 damaged += 1
-        if damaged:
-            log.warning("%s: %d damaged lines are passed over; what they held is made again", self._path(chunk), damaged)
+        if damaged and chunk not in self._told:
+            self._told.add(chunk)
+            log.warning(
+                "%s: %d damaged lines are passed over; what they held is made again", self._path(chunk), damaged
+            )
         return tasks, sorted(found.values(), key=lambda made: made.item.place)
 
     def chunks(self) -> list[int]:

@@ -9,6 +9,7 @@ import time
 from multiprocessing.util import Finalize
 
 import torch
+from torch._inductor import config as inductor
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data import mutate
@@ -29,8 +30,9 @@ _verifier: Verifier | None = None
 
 
 def start() -> None:
-    """Make a fresh process one that works on one core."""
+    """Make a fresh process one that works on one core; Inductor would start a pool of compilers in each."""
     torch.set_num_threads(1)
+    inductor.compile_threads = 1
 
 
 def start_judge(settings: VerifyConfig, extensions: ExtensionsConfig) -> None:
@@ -54,25 +56,21 @@ def convert(task: Task, names: list[str]) -> tuple[Survey, list[Answer]]:
 def judge(task: Task, answers: list[Answer], contrastive: bool, seed: str) -> list[Answer]:
     """The answers with their verdicts; with `contrastive`, behind them a planted bug for each right one."""
     told = [_judged(task, answer) for answer in answers]
-    if contrastive:
-        rng = random.Random(seed)
-        right = [answer for answer in told if answer.verdict is not None and answer.verdict.correct]
-        planted = [(answer, bug) for answer in right if (bug := mutate.mutate(answer.code, rng)) is not None]
-        told += [
-            _judged(
-                task,
-                answer.model_copy(
-                    update={
-                        "code": bug.source,
-                        "program": form.program(bug.source),
-                        "planted": bug.kind,
-                        "right": answer.code,
-                    }
-                ),
-            )
-            for answer, bug in planted
-        ]
-    return told
+    if not contrastive:
+        return told
+    rng = random.Random(seed)
+    right = [answer for answer in told if answer.verdict is not None and answer.verdict.correct]
+    planted = [bug for answer in right if (bug := _with_bug(answer, rng)) is not None]
+    return told + [_judged(task, bug) for bug in planted]
+
+
+def _with_bug(answer: Answer, rng: random.Random) -> Answer | None:
+    bug = mutate.mutate(answer.code, rng)
+    if bug is None:
+        return None
+    program = form.program(bug.source)
+    changed = {"code": bug.source, "program": program, "planted": bug.kind, "right": answer.code, "verdict": None}
+    return answer.model_copy(update=changed)
 
 
 def _ask(name: str, task: Task) -> Answer:
@@ -99,7 +97,11 @@ def _judged(task: Task, answer: Answer) -> Answer:
         return answer
     if _verifier is None:
         raise RuntimeError("only a worker that was started by `start_judge` has a verifier")
-    verdict = _verifier.verify(task, Candidate(task=task.id, source=answer.code))
+    try:
+        verdict = _verifier.verify(task, Candidate(task=task.id, source=answer.code))
+    except Exception as error:  # the verifier's own fault: likewise
+        log.warning("the verifier fails on %s: %s", task.id, one_line(error))
+        return answer.model_copy(update={"kind": "failed", "reason": f"verifier: {one_line(error)[:200]}"})
     return answer.model_copy(update={"verdict": verdict})
 
 

@@ -24,6 +24,14 @@ CONVERT_SECONDS = 90.0
 """Time limit a source and task."""
 SPARE_SECONDS = 60.0
 """What judging may take beyond the verifier's own limit a candidate: a verifier's start, a task's sizes."""
+PRELOADED = [
+    "tritonsmith.data.work",
+    "torch._dynamo",
+    "torch.fx.experimental.proxy_tensor",
+    "torch._inductor.graph",
+    "torch._inductor.codegen.triton",
+]
+"""What processes are forked with: seconds of imports that each, and each one's successor, would spend anew."""
 RENEWAL = 1000
 """Tasks after which a converting process is replaced: compilers keep what they have seen."""
 
@@ -34,6 +42,7 @@ class Workers:
 
     converters: ProcessPool
     judges: ProcessPool
+    convert_seconds: float
     judge_seconds: float
     contrastive: bool
 
@@ -43,7 +52,7 @@ class Workers:
 
     def convert(self, task: Task, sources: list[str]) -> "Future[tuple[Survey, list[Answer]]]":
         """A survey of a task and the answers of all sources."""
-        return self.converters.schedule(work.convert, (task, sources), timeout=CONVERT_SECONDS * len(sources))
+        return self.converters.schedule(work.convert, (task, sources), timeout=self.convert_seconds * len(sources))
 
     def judge(self, item: Item, answers: list[Answer]) -> "Future[list[Answer]]":
         """The answers with their verdicts, and planted bugs."""
@@ -54,15 +63,19 @@ class Workers:
 
 @contextmanager
 def workers(
-    count: int, settings: VerifyConfig, extensions: ExtensionsConfig, contrastive: bool
+    count: int,
+    settings: VerifyConfig,
+    extensions: ExtensionsConfig,
+    contrastive: bool = False,
+    convert_seconds: float = CONVERT_SECONDS,
 ) -> Iterator[Workers]:
     """Start `count` processes of each kind; at the end, or at an exception, all of them are ended."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["tritonsmith.data.work"])
+    context.set_forkserver_preload(PRELOADED)
     converters = ProcessPool(count, RENEWAL, work.start, context=context)
     judges = ProcessPool(count, 0, work.start_judge, (settings, extensions), context=context)
     try:
-        yield Workers(converters, judges, settings.timeout or 60.0, contrastive)
+        yield Workers(converters, judges, convert_seconds, settings.timeout or 60.0, contrastive)
     except BaseException:
         converters.stop()
         judges.stop()

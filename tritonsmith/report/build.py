@@ -11,14 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer, TextLexer, TOMLLexer
 
 from tritonsmith import __version__, evaluate, metrics
-from tritonsmith.report import figures
+from tritonsmith.report import figures, html
 from tritonsmith.report.run import Run, best, load, passed, reason, worst
 from tritonsmith.types import STAGES, Record
 
@@ -77,9 +74,9 @@ def build(run_dir: Path) -> Path:
         best=best(last),
         worst=worst(last),
         stages=STAGES,
-        light=Markup(_style("friendly")),
-        dark=Markup(_style("github-dark")),
-        settings=_code(run.config_text, "toml"),
+        light=html.colours("friendly"),
+        dark=html.colours("github-dark"),
+        settings=html.code(run.config_text, "toml"),
     )
     out = run_dir / "report.html"
     out.write_text(text, encoding="utf-8")
@@ -226,32 +223,15 @@ def _reasons(records: Sequence[Record], run: Run) -> dict[str, float]:
     return {name: own[name] / len(records) for name, _ in everyone.most_common(MOST_REASONS)}
 
 
-def _code(text: str, language: str = "python") -> Markup:
-    lexer = {"python": PythonLexer, "toml": TOMLLexer}.get(language, TextLexer)()
-    return Markup(highlight(text, lexer, HtmlFormatter(cssclass="code")))
-
-
 def _source(record: Record) -> Markup:
     """The candidate's source, or where there is none the start of what the model wrote."""
     if record.source is not None:
-        return _code(record.source[:LONGEST_SOURCE])
-    return _code(record.completion[:LONGEST_SOURCE] or "(nothing was written)", "text")
-
-
-def _style(name: str) -> str:
-    """Colours of the highlighted source; the background is the page's own."""
-    rules = HtmlFormatter(style=name, nobackground=True).get_style_defs(".code")
-    return "\n".join(line for line in rules.splitlines() if line.startswith(".code .") and "line-height" not in line)
+        return html.code(record.source[:LONGEST_SOURCE])
+    return html.code(record.completion[:LONGEST_SOURCE] or "(nothing was written)", "text")
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("tritonsmith.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html.environment()
     filters = {"percent": evaluate.percent, "speed": evaluate.speed, "source": _source, "reason": reason}
     environment.filters.update({**filters, "level": _level})
     return environment

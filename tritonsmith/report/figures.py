@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 from html import escape
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from tritonsmith.metrics import Estimate
 
@@ -87,6 +88,50 @@ def shares(groups: Mapping[str, Mapping[str, float]], name: str, title: str) -> 
         axes.xaxis.set_major_locator(MaxNLocator(5))
         _legend(axes, len(groups))
         return _svg(figure, name, title)
+
+
+def counts(groups: Mapping[str, Mapping[str, int]], name: str, title: str) -> str:
+    """Horizontal bars, the series stacked: `groups[series][category]`; a category's number is the sum."""
+    categories = list(dict.fromkeys(key for bars in groups.values() for key in bars))
+    with _style():
+        figure, axes = _axes(5.2, 0.6 + 0.26 * max(len(categories), 2) + 0.3 * (len(groups) > 1))
+        axes.grid(axis="y", visible=False)
+        left = dict.fromkeys(categories, 0)
+        for colour, (label, bars) in zip(_stacked(len(groups)), groups.items(), strict=True):
+            values = [bars.get(key, 0) for key in categories]
+            axes.barh(range(len(categories)), values, 0.75, left=list(left.values()), color=colour, label=label)
+            left = {key: before + value for (key, before), value in zip(left.items(), values, strict=True)}
+        most = max(left.values(), default=1)
+        for place, value in enumerate(left.values()):
+            axes.text(value + 0.012 * most, place, f"{value:,}", va="center", fontsize=8)
+        axes.set_yticks(range(len(categories)), categories)
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(categories) - 0.5, -0.5)
+        axes.set_xlim(0, 1.14 * most)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        _legend(axes, len(groups))
+        return _svg(figure, name, title)
+
+
+def histogram(groups: Mapping[str, Sequence[int]], xlabel: str, name: str, title: str) -> str:
+    """How numbers are distributed, a step line a series, bins of equal ratio: `groups[series]`."""
+    numbers = [max(number, 1) for series in groups.values() for number in series]
+    with _style():
+        figure, axes = _axes(5.2, 2.8)
+        bins = np.geomspace(min(numbers), max(max(numbers), min(numbers) + 1), 33)
+        for colour, (label, series) in zip(_stacked(len(groups)), groups.items(), strict=True):
+            axes.hist(series, bins=bins.tolist(), histtype="stepfilled", color=colour, alpha=0.6, label=label)
+        axes.set(xlabel=xlabel, ylabel="rows", xscale="log")
+        axes.xaxis.set_major_formatter(EngFormatter())
+        axes.xaxis.set_minor_formatter(EngFormatter())
+        axes.tick_params(axis="x", which="both", labelsize=8, labelrotation=30)
+        _legend(axes, len(groups))
+        return _svg(figure, name, title)
+
+
+def _stacked(number: int) -> list[str]:
+    """Colours of series that are parts of one whole: the strong one first."""
+    return [SERIES[(i + 1) % len(SERIES)] for i in range(number)]
 
 
 def _style() -> AbstractContextManager[None]:

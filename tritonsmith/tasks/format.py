@@ -136,8 +136,9 @@ def _random_state() -> list[torch.Tensor]:
 def load_spec(spec: str) -> list[Task]:
     """The tasks a SPEC names, in a stable order; raises TaskError for one that names none.
 
-    SPEC: suite | suite:level1 | kernelbench:DIR[:level1] | synthetic:N[:seed][:key=value...] | DIR | FILE,
-    or several of them with commas between.
+    SPEC: suite | suite:level1 | kernelbench:WHERE[:level1] | kernelbook:WHERE[:N] | tritonbench:PATH |
+    graphs:N[:seed][:key=value...] | synthetic:N[:seed][:key=value...] | DIR | FILE, or several of them with commas
+    between. WHERE is a hub id or a local copy.
     """
     parts = [part.strip() for part in spec.split(",")]
     if not all(parts):
@@ -156,11 +157,19 @@ def _load_one(spec: str) -> list[Task]:
         from tritonsmith.tasks import kernelbench
 
         return kernelbench.load(rest)
-    if kind == "synthetic":
-        from tritonsmith.tasks import synthetic
+    if kind == "kernelbook":
+        from tritonsmith.tasks import kernelbook
+
+        return kernelbook.load(rest)
+    if kind == "tritonbench":
+        from tritonsmith.tasks import tritonbench
+
+        return tritonbench.load(rest)
+    if kind in ("graphs", "synthetic"):
+        from tritonsmith.tasks import graphs, synthetic
 
         try:
-            return synthetic.from_spec(rest)
+            return graphs.from_spec(rest) if kind == "graphs" else synthetic.from_spec(rest)
         except ValueError as error:
             raise TaskError(f"{spec}: {error}") from error
     path = Path(spec)

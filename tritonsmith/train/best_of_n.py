@@ -20,7 +20,7 @@ from transformers import PreTrainedModel
 from tritonsmith import credit, reward
 from tritonsmith.config import Config, EvalConfig
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.data.build import Row
+from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, evaluate, read
 from tritonsmith.prompts import messages
 from tritonsmith.train import models, sft, trainer

@@ -1,15 +1,13 @@
 """Draw completions from a model in this process: `Sampler.sample`, on two CPU cores or one GPU.
 
-Decoding itself is transformers' `generate`, in stretches of `STRETCH` tokens: rows that have ended leave the
-key/value cache in between, so that one runaway completion does not hold up a whole batch, and a prompt is read once
-however many completions are drawn from it. Where much is drawn on a GPU, all batches have one shape and the cache is
-static instead, so that transformers compiles the decode step.
+On a GPU `slots` decodes, under CUDA graphs. On a CPU, and for the models that are not for it, decoding is transformers'
+`generate` in stretches of `STRETCH` tokens: rows that have ended leave the key/value cache in between, so that one
+runaway completion does not hold up a whole batch, and a prompt is read once however many completions are drawn of it.
 
 Not here: sampling from a server (an endpoint has the same `sample`), prompts (`prompts`), extraction (`extract`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 import torch
@@ -17,25 +15,14 @@ from peft import PeftModel
 from transformers import DynamicCache, GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from tritonsmith import progress
+from tritonsmith.train import slots
+from tritonsmith.train.slots import Row
 
 Draw = tuple[int, int, str]
 """Index of the prompt, which of its completions, the text."""
 
 STRETCH = 32
 """Tokens decoded between two removals of ended rows: 16 to 64 are equally fast on two cores."""
-
-
-STATIC_FROM = 1024
-"""Decoding steps from which a GPU compiles them: in a dynamic cache a step of a small model costs some 60 ms of
-Python more (measured on one H200), and compiling takes the time of several hundred."""
-
-
-@dataclass
-class _Row:
-    prompt: int
-    sample: int
-    ids: list[int]
-    new: list[int] = field(default_factory=list)
 
 
 class Sampler:
@@ -51,6 +38,7 @@ class Sampler:
         self.eos = sorted(_eos_ids(model, tokenizer))
         self.pad = self.eos[0] if tokenizer.pad_token_id is None else cast(int, tokenizer.pad_token_id)
         self.positions: int = getattr(model.config, "max_position_embeddings", 1 << 20)
+        self._slots: slots.Slots | None = None
 
     def sample(
         self,
@@ -65,31 +53,90 @@ class Sampler:
     ) -> list[list[str]]:
         """Draw `n` completions of each conversation, in the order given; temperature 0 is greedy.
 
-        `batch` counts rows (completions) decoded together. `on_batch` gets the completions of each batch as it ends.
+        `batch` counts rows (completions) decoded together. `on_batch` gets completions as they end, a batch or a few.
         A prompt that fills the model's positions gets empty completions; one that nearly does, short ones.
         """
-        settings = self._settings(temperature, top_p)
         encoded = [self._encode(conversation) for conversation in messages]
-        rows = [_Row(i, s, ids) for i, ids in enumerate(encoded) for s in range(n) if len(ids) < self.positions]
-        rows.sort(key=lambda row: -len(row.ids))
+        rows = [Row(i, s, ids) for i, ids in enumerate(encoded) for s in range(n)]
         texts = [[""] * n for _ in messages]
-        steps = -(-len(rows) // batch) * max_new_tokens
-        static = self.model.device.type == "cuda" and steps >= STATIC_FROM
-        decode = self._decode_static if static else self._decode_shrinking
-        training = self.model.training
-        self.model.eval()
-        with progress.bar("drawing", len(rows)) as advance, torch.random.fork_rng(), torch.inference_mode():
-            torch.manual_seed(seed)
-            for part in _batches(rows, batch):
-                decode(part, settings, max_new_tokens, batch)
-                draws = [(row.prompt, row.sample, self._text(row.new)) for row in part]
+        with progress.bar("drawing", len(rows)) as advance:
+
+            def ended(some: list[Row]) -> None:
+                draws = [(row.prompt, row.sample, self._text(row.new)) for row in some]
                 for prompt, sample, text in draws:
                     texts[prompt][sample] = text
-                if on_batch is not None:
+                if on_batch is not None and draws:
                     on_batch(draws)
-                advance(len(part))
-        self.model.train(training)
+                advance(len(some))
+
+            self._decode(rows, slots.Draw(temperature, top_p), max_new_tokens, batch, seed, ended)
         return texts
+
+    def complete(
+        self,
+        prompts: Sequence[list[int]],
+        temperature: float = 0.8,
+        top_p: float = 1.0,
+        max_new_tokens: int = 512,
+        batch: int = 64,
+        seed: int = 0,
+    ) -> list[list[int]]:
+        """Draw the tokens that follow each prompt of tokens, the end token included where one was drawn.
+
+        For trainers, which have tokens and want tokens; equal prompts are read once.
+        """
+        which = {tuple(ids): i for i, ids in reversed(list(enumerate(prompts)))}
+        rows = [Row(which[tuple(ids)], i, ids) for i, ids in enumerate(prompts)]
+        self._decode(list(rows), slots.Draw(temperature, top_p), max_new_tokens, batch, seed, lambda some: None)
+        ends = [next((i + 1 for i, token in enumerate(row.new) if token in self.eos), len(row.new)) for row in rows]
+        return [row.new[:end] for row, end in zip(rows, ends, strict=True)]
+
+    def release(self) -> None:
+        """Give back the memory that a GPU's cache and graphs keep for the next call."""
+        self._slots = None
+
+    def _decode(
+        self,
+        rows: list[Row],
+        draw: slots.Draw,
+        max_new_tokens: int,
+        batch: int,
+        seed: int,
+        ended: Callable[[list[Row]], None],
+    ) -> None:
+        """Fill in what rows draw, those with the longest prompts first; the model's mode is left as it was."""
+        rows = [row for row in rows if len(row.ids) < self.positions]
+        rows.sort(key=lambda row: (-len(row.ids), row.prompt))
+        decode = self._decode_in_slots if self._has_slots() else self._decode_in_batches
+        training = self.model.training
+        self.model.eval()
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
+            decode(rows, draw, max_new_tokens, batch, ended)
+        self.model.train(training)
+
+    def _has_slots(self) -> bool:
+        return self.model.device.type == "cuda" and slots.fits(self.model)
+
+    def _decode_in_slots(
+        self, rows: list[Row], draw: slots.Draw, max_new_tokens: int, batch: int, ended: Callable[[list[Row]], None]
+    ) -> None:
+        """Decode under CUDA graphs, `batch` rows at a time; the graphs are kept for the next call."""
+        if not rows:
+            return
+        longest = min(self.positions, len(rows[0].ids) + max_new_tokens)
+        if self._slots is None or not self._slots.serves(batch, longest):
+            self._slots = None  # its memory is free before the new one's is taken
+            self._slots = slots.Slots(self.model, batch, longest)
+        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, ended)
+
+    def _decode_in_batches(
+        self, rows: list[Row], draw: slots.Draw, max_new_tokens: int, batch: int, ended: Callable[[list[Row]], None]
+    ) -> None:
+        settings = self._settings(draw.temperature, draw.top_p)
+        for part in _batches(rows, batch):
+            self._decode_shrinking(part, settings, max_new_tokens)
+            ended(part)
 
     def _encode(self, conversation: list[dict[str, str]]) -> list[int]:
         ids = self.tokenizer.apply_chat_template(
@@ -124,7 +171,7 @@ class Sampler:
             mask[i, width - len(sequence) :] = 1
         return ids.to(self.model.device), mask.to(self.model.device)
 
-    def _decode_shrinking(self, rows: list[_Row], settings: GenerationConfig, max_new_tokens: int, _: int) -> None:
+    def _decode_shrinking(self, rows: list[Row], settings: GenerationConfig, max_new_tokens: int) -> None:
         """Decode in stretches; ended rows leave the batch and the cache between two of them."""
         width = len(rows[0].ids)
         budget = min(max_new_tokens, self.positions - width)
@@ -147,7 +194,7 @@ class Sampler:
             if len(keep) < new.shape[0]:
                 cache.batch_select_indices(index)
 
-    def _read_prompts(self, rows: list[_Row], width: int) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
+    def _read_prompts(self, rows: list[Row], width: int) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
         """Run each distinct prompt, less its last token, through the model once; repeat the cache for its rows."""
         order = list(dict.fromkeys(row.prompt for row in rows))
         of = {row.prompt: row.ids for row in rows}
@@ -167,21 +214,8 @@ class Sampler:
             cache.batch_select_indices(place)
         return cache, ids[place], mask[place]
 
-    def _decode_static(self, rows: list[_Row], settings: GenerationConfig, max_new_tokens: int, batch: int) -> None:
-        """Decode a batch of constant shape with a static cache; padding rows are thrown away."""
-        longest = len(rows[0].ids)
-        rounded = -(-longest // 256) * 256
-        width = max(longest, min(rounded, self.positions - max_new_tokens))
-        settings.max_new_tokens = min(max_new_tokens, self.positions - width)
-        filled = [row.ids for row in rows] + [rows[-1].ids] * (batch - len(rows))
-        ids, mask = self._left_padded(filled, width)
-        settings.cache_implementation = "static"
-        out = self._generate(input_ids=ids, attention_mask=mask, generation_config=settings)
-        for row, tokens in zip(rows, out[:, width:].tolist(), strict=False):
-            row.new.extend(tokens)
 
-
-def _batches(rows: list[_Row], size: int) -> Iterator[list[_Row]]:
+def _batches(rows: list[Row], size: int) -> Iterator[list[Row]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 

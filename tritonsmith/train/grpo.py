@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 from datasets import Dataset
 from peft import PeftModel
@@ -68,7 +68,7 @@ class CurriculumTrainer(GRPOTrainer):
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         return self.order if self.order is not None else super()._get_train_sampler(dataset)
 
-    def _save_checkpoint(self, model: nn.Module, trial: object) -> None:
+    def _save_checkpoint(self, model: nn.Module, trial: None) -> None:
         super()._save_checkpoint(model, trial)
         folder = Path(self.args.output_dir or ".") / f"checkpoint-{self.state.global_step}"
         place = self.order.place() if self.order is not None else None
@@ -155,7 +155,7 @@ def _rows(
     config: Config, tasks: Sequence[Task], tokenizer: PreTrainedTokenizerBase
 ) -> list[dict[str, str | int | Conversation]]:
     """Make the data set: prompt, task and level, of the tasks whose prompt is short enough."""
-    style: Literal["bare", "full"] = models.prompt_style(config.model)
+    style = models.prompt_style(config.model)
     rows: list[dict[str, str | int | Conversation]] = []
     for task in tasks:
         prompt = messages(task, style)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tritonsmith.config import ConfigError, LoraSection, ModelConfig
+from tritonsmith.prompts import Style
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -50,7 +51,7 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
     tokenizer.save_pretrained(path)
 
 
-def prompt_style(config: ModelConfig) -> Literal["bare", "full"]:
+def prompt_style(config: ModelConfig) -> Style:
     """How prompts are written for this model: `auto` means bare for nano and what grew out of it."""
     if config.prompt_style != "auto":
         return config.prompt_style
@@ -88,10 +89,13 @@ class Size:
 SIZES = {
     "nano": Size(hidden=256, intermediate=768, layers=6, heads=4, positions=2048),
     "base": Size(hidden=512, intermediate=1536, layers=8, heads=8),
-    "base-60m": Size(hidden=640, intermediate=1920, layers=12, heads=10),
-    "base-130m": Size(hidden=768, intermediate=2304, layers=18, heads=12),
+    "base-60m": Size(hidden=640, intermediate=1920, layers=12, heads=8),
+    "base-130m": Size(hidden=768, intermediate=2304, layers=16, heads=16),
 }
-"""Parameters with a vocabulary of 4096: 5.8, 27, 62 and 130 million; nano takes 11 MiB in bfloat16."""
+"""Parameters with a vocabulary of 4096: 5.8, 27, 59 and 126 million; nano takes 11 MiB in bfloat16.
+
+Powers of two for the heads: FlexAttention in transformers repeats the keys for other numbers.
+"""
 
 
 def from_nothing(size: Size, tokenizer: PreTrainedTokenizerBase) -> Qwen3Config:

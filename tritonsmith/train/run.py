@@ -23,7 +23,7 @@ from rich.console import Console
 from tritonsmith import config as configuration
 from tritonsmith import evaluate, metrics, reward
 from tritonsmith.config import Config, ConfigError
-from tritonsmith.data.build import Row
+from tritonsmith.data.rows import Row
 from tritonsmith.progress import Watched
 from tritonsmith.report import build
 from tritonsmith.tasks.format import load_spec
@@ -43,8 +43,10 @@ PROGRESS = ("sft", "rl", "grpo", "eval")
 """Folders whose presence says that a run is under way."""
 
 
-def run(config: Config, dry_run: bool = False) -> Path:
+def run(config: Config, dry_run: bool = False, beside: Verifier | None = None) -> Path:
     """Do `run.steps` in their order and return the run's folder; doing it again resumes.
+
+    A verifier that is warm already can lend its processes (`beside`).
 
     A dry run does the same with tiny numbers on a random model, in `run.dir/dry-run`, from nothing each time.
     Raises ConfigError, in one line, for a configuration that cannot be run or is not the one the run began with.
@@ -58,7 +60,7 @@ def run(config: Config, dry_run: bool = False) -> Path:
             config = dry(config)
             config.save(config.run.dir / "resolved.toml")
         transformers.set_seed(config.run.seed)
-        with _offline(config), _verifier(config) as verifier:
+        with _offline(config), judges(config, beside) as verifier:
             _Run(config, verifier, DRY_TASKS if dry_run else None).all()
     return config.run.dir
 
@@ -123,7 +125,9 @@ class _Run:
         """Evaluate every model of the run on the held-out tasks, under the same seeds, and print the table."""
         found = {name: self._existing(name) for name in ("sft", "rl", "grpo")}
         present = {name: folder for name, folder in found.items() if folder is not None}
-        _evaluate(self.config, present or {"base": None}, self.heldout, self.watched)
+        named = (present or {"base": None}).items()
+        samplers = {name: partial(_local, self.config, folder) for name, folder in named}
+        _evaluate(self.config, samplers, self.heldout, self.watched)
 
     def report(self) -> None:
         """Write `report.html`."""
@@ -135,7 +139,8 @@ class _Run:
 
 
 def evaluate_model(config: Config) -> Path:
-    """Evaluate `[model]` alone on `tasks.heldout`, into `run.dir/eval/model.jsonl`; print the table, write the report.
+    """Evaluate `[endpoint]`, or else `[model]`, alone on `tasks.heldout`, into `run.dir/eval/model.jsonl`; print the
+    table, write the report.
 
     Raises ConfigError as `run` does.
     """
@@ -143,20 +148,23 @@ def evaluate_model(config: Config) -> Path:
     with _locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
-        with _offline(config), _verifier(config) as verifier:
-            _evaluate(config, {"model": None}, load_spec(config.tasks.heldout), Watched(verifier))
+        tasks = load_spec(config.tasks.heldout)
+        with _offline(config), judges(config) as verifier:
+            _evaluate(config, {"model": partial(_sampler, config)}, tasks, Watched(verifier))
         build.build(config.run.dir)
     return config.run.dir
 
 
-def evaluate_alike(config: Config, runs: Mapping[Setting, Path], dry_run: bool = False) -> dict[Setting, list[Record]]:
+def evaluate_alike(
+    config: Config, runs: Mapping[Setting, Path], verifier: Verifier, dry_run: bool = False
+) -> dict[Setting, list[Record]]:
     """Evaluate the last model of each run on `tasks.heldout` by one verifier and under one seed; resumes.
 
     A run's records are in its `eval/alike.jsonl`. A run without a model is evaluated as it began.
     """
     found: dict[Setting, list[Record]] = {}
     tasks = _some(load_spec(config.tasks.heldout), DRY_TASKS if dry_run else None)
-    with _offline(config), _verifier(config) as verifier:
+    with _offline(config):
         watched = Watched(verifier)
         for setting, folder in runs.items():
             own = configuration.load(folder / "resolved.toml")
@@ -168,19 +176,38 @@ def evaluate_alike(config: Config, runs: Mapping[Setting, Path], dry_run: bool =
     return found
 
 
-def _verifier(config: Config) -> Verifier:
+def judges(config: Config, beside: Verifier | None = None) -> Verifier:
+    """The verifier that a configuration asks for, whose verdicts carry its rewards."""
     score = partial(reward.score, scheme=config.reward.scheme, cap=config.reward.cap)
-    return Verifier(config.verify, extensions=config.extensions, score=score)
+    return Verifier(config.verify, extensions=config.extensions, score=score, beside=beside)
 
 
-def _evaluate(config: Config, found: Mapping[str, Path | None], tasks: Sequence[Task], judge: evaluate.Judge) -> None:
+def _sampler(config: Config) -> evaluate.Sampler:
+    """What the configuration evaluates: a served model, or else the run's base."""
+    if not config.endpoint.url:
+        return _local(config, None)
+    from tritonsmith.endpoint import Endpoint  # the openai client is needed here alone
+
+    return Endpoint.of(config.endpoint)
+
+
+def _local(config: Config, folder: Path | None) -> Sampler:
+    """The model in a folder, or the run's base, in this process."""
+    model, tokenizer = trainer.load(config, folder)
+    return Sampler(trainer.to_device(model), tokenizer, models.prompt_style(config.model))
+
+
+def _evaluate(
+    config: Config,
+    samplers: Mapping[str, Callable[[], evaluate.Sampler]],
+    tasks: Sequence[Task],
+    judge: evaluate.Judge,
+) -> None:
     """Evaluate each model under the same seed, into `eval/NAME.jsonl` and `.summary.json`, and print the table."""
     results: dict[str, Sequence[Record]] = {}
-    for name, folder in found.items():
-        model, tokenizer = trainer.load(config, folder)
-        sampler = Sampler(trainer.to_device(model), tokenizer, models.prompt_style(config.model))
+    for name, sampler in samplers.items():
         out = config.run.dir / "eval" / f"{name}.jsonl"
-        results[name] = evaluate.evaluate(sampler, tasks, judge, config.eval, out, seed=config.run.seed)
+        results[name] = evaluate.evaluate(sampler(), tasks, judge, config.eval, out, seed=config.run.seed)
         rows = [row.model_dump(mode="json") for row in metrics.summary(results[name], config.eval.ks)]
         out.with_suffix(".summary.json").write_text(json.dumps(rows, indent=1))
     Console().print(evaluate.table(results, config.eval.ks, f"held-out tasks: {config.tasks.heldout}"))
@@ -228,7 +255,8 @@ def _some(tasks: list[Task], limit: int | None) -> list[Task]:
 def _same_as_before(config: Config) -> None:
     """Raise ConfigError if `run.dir` holds a run that was begun with other settings.
 
-    Only what cannot change a result may differ: the steps, and how many candidates are judged at once.
+    Only what cannot change a result may differ: the steps, how many candidates are judged at once, where a served
+    model is and how often it may be asked.
     """
     path = config.run.dir / "resolved.toml"
     if not path.exists() or not any((config.run.dir / name).exists() for name in PROGRESS):
@@ -245,8 +273,10 @@ def _same_as_before(config: Config) -> None:
 
 def _flat(config: Config) -> dict[str, object]:
     tree = config.model_dump(mode="json")
-    skipped = {"run.dir", "run.steps", "verify.workers"}
+    skipped = {"run.dir", "run.steps", "verify.workers", "endpoint.key_file", "endpoint.concurrency"}
+    skipped |= {"endpoint.timeout", "endpoint.retries", "endpoint.max_requests", "endpoint.max_tokens"}
     flat = {f"{section}.{key}": value for section, fields in tree.items() for key, value in fields.items()}
+    flat["endpoint.url"] = bool(config.endpoint.url)  # a server may move
     return {key: value for key, value in flat.items() if key not in skipped}
 
 

@@ -1,7 +1,7 @@
 """Supervised fine-tuning on prompt/completion rows, through TRL's `SFTTrainer`, with LoRA or in full.
 
 The loss is on the completion only. Best-of-N trains through the same `fit`. Where the rows come from is
-`data.build`'s matter; preference losses and distillation are not here.
+the matter of `data`; preference losses and distillation are not here.
 """
 
 import logging
@@ -18,8 +18,8 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, SftConfig
-from tritonsmith.data import build
-from tritonsmith.data.build import Row
+from tritonsmith.data.pairs import write_pairs
+from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, trainer
@@ -38,7 +38,7 @@ def pairs(config: Config, verifier: Judge, limit: int | None = None) -> list[Row
         rows = [_row(fields) for fields in jsonl.read(Path(config.sft.data))][:limit]
     else:
         tasks = load_spec(config.sft.data)[:limit]
-        rows = build.write_pairs(tasks, verifier, config.run.dir / "sft" / "pairs.jsonl", style)
+        rows = write_pairs(tasks, verifier, config.run.dir / "sft" / "pairs.jsonl", style)
         log.info("sft: %d of %d template pairs are verified", len(rows), len(tasks))
     if not rows:
         raise ConfigError(f"sft.data: {config.sft.data} gives no row to train on")

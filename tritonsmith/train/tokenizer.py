@@ -1,7 +1,13 @@
-"""nano's tokenizer: a byte-level BPE in which a line of boilerplate is one token and every digit its own.
+"""A byte-level BPE for PyTorch modules and Triton kernels, in which a line of boilerplate is one token.
 
-Merges never cross the start of a line, so boilerplate lines and the lines of single operators become
-tokens; digits of free constants and sizes stay apart, so that numbers never seen can be copied.
+Merges may span words but not lines: a kernel is then 185 tokens long at the median, and 424 at the 95th percentile,
+where the usual split at words makes 864 and 1641 of it (vocabulary 4096, pairs of `tasks.graphs` and `data.lower`), so
+a model reads and draws four times as many. Two things stay apart inside a line. Numbers are digits, but for those that
+belong to the language (block sizes, operators' constants): what was never seen can be copied. And numbered names (`v7`,
+`t2`) are pieces of their own, so that the ninth line of a kernel is written as the third one is, though no training
+text may have had nine.
+
+nano's shipped tokenizer was made by an earlier rule, which its `tokenizer.json` holds; nothing here changes it.
 """
 
 import re
@@ -21,19 +27,20 @@ CHAT_TEMPLATE = (
 )
 
 _FIXED = (
-    *("0.0", "1.0", "2.0", "3.0", "6.0", "0.044715", "1e-5", "1e-6", "1e-12"),
-    *("0.7071067811865476", "1.5957691216057308", "1.0507009873554805", "1.6732632423543772"),
+    *("0.0", "0.5", "1.0", "2.0", "3.0", "6.0", "1e-5", "1e-05", "1e-6", "1e-06", "1e-8", "1e-08", "1e-12"),
+    *("0.044715", "0.7071067811865476", "0.7978845608028654", "1.5957691216057308"),
+    *("1.0507009873554805", "1.6732632423543772"),
+    *("16", "32", "64", "128", "256", "512", "1024", "2048", "4096"),
 )
-"""Numbers that belong to an operator, not to a task: no free constant has these values."""
+"""Numbers of the language: constants of operators (GELU, SELU, epsilons), block sizes, widths of types."""
 
-_NUMBERS = (
-    rf"(?<![0-9.])(?:{'|'.join(map(re.escape, _FIXED))}|[0-9])(?![0-9.])",
-    r"(?<=float)32|(?<==)(?:1024|64|32)|(?<=, )(?:1024|64)(?=\))",
-)
-_SPLIT = Regex(rf"\n*(?:{'|'.join(_NUMBERS)}|[^0-9\n])+|\n+|[0-9]")
+_NUMBER = rf"(?<![0-9.])(?:{'|'.join(map(re.escape, _FIXED))}|[0-9])(?![0-9.])"
+"""A number that may be part of a longer token; a single digit is one too."""
+_NAME = r"(?<![A-Za-z0-9_.])[a-z][0-9]+(?![0-9])"
+_SPLIT = Regex(rf"\n*(?:{_NUMBER}|(?!{_NAME})[^0-9\n])+|{_NAME}|\n+|[0-9]")
 
 
-def train(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedTokenizerFast:
+def train(texts: Iterable[str], vocab_size: int = 4096) -> PreTrainedTokenizerFast:
     """Learn the merges from texts; the vocabulary holds all 256 bytes and may come out smaller than asked."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -99,6 +99,8 @@ class Captured:
     constexprs: dict[tuple[int, ...], object]
     attributes: dict[tuple[int, ...], object]
     options: object
+    key: tuple[int, str]
+    """Equal for launches that are compiled once."""
     launches: int = 1
 
 
@@ -115,7 +117,6 @@ def capture_launches(target: str) -> Launches:
 
     pretend_gpu(target)
     launches = Launches()
-    distinct: dict[tuple[int, str], Captured] = {}
 
     def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         kwargs["debug"] = kwargs.get("debug", self.debug)
@@ -125,11 +126,11 @@ def capture_launches(target: str) -> Launches:
         size = grid(bound) if callable(grid) else grid
         launches.add(Launch(self.__name__, tuple(int(n) for n in size)))  # type: ignore
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
-        if key in distinct:
-            distinct[key].launches += 1
+        known = next((one for one in launches.captured if isinstance(one, Captured) and one.key == key), None)
+        if known is not None:
+            known.launches += 1
         else:
-            distinct[key] = Captured(self.__name__, self, signature, constexprs, attributes, options)
-            launches.captured.append(distinct[key])
+            launches.captured.append(Captured(self.__name__, self, signature, constexprs, attributes, options, key))
 
     JITFunction.run = run  # type: ignore[method-assign]
     take_first_configuration()

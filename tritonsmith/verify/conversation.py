@@ -84,7 +84,7 @@ class Conversation:
         windows, asked, deadline = Windows(), time.monotonic(), self.deadline
         try:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
-            wire.send(runner.channel, header, tree, deadline, lambda tensor: {"name": places[id(tensor)]})  # type: ignore[arg-type]
+            wire.send(runner.channel, header, tree, deadline, lambda tensor: _named(tensor, places))  # type: ignore[arg-type]
             budget = [room]
             find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
             reply, result = wire.receive(runner.channel, deadline, room, find)
@@ -141,10 +141,7 @@ class Conversation:
             return {}
         names = {key: str(number) for number, key in enumerate(given)}
         sources = {names[key]: _compact(tensor) for key, tensor in given.items()}
-        rows = {
-            name: {"dtype": str(t.dtype).removeprefix("torch."), "shape": list(t.shape), "stride": list(t.stride())}
-            for name, t in sources.items()
-        }
+        rows = {name: wire.form(tensor) for name, tensor in sources.items()}
         wire.send(runner.channel, {"do": "place", "tensors": rows}, None, deadline)
         reply, _ = wire.receive(runner.channel, deadline, SPARE_BYTES)
         if (error := reply.get("error")) is not None:
@@ -175,6 +172,11 @@ class Conversation:
             name = signal.Signals(-status).name if -status in known else f"signal {-status}"
             return Finding(rule="crash", message=f"the candidate's process died of {name}")
         return Finding(rule="crash", message=f"the candidate's process ended with status {status}")
+
+
+def _named(tensor: torch.Tensor, places: Mapping[int, str]) -> wire.Place:
+    """How the runner finds a tensor that does not travel: its memory by name, or its form where it has no data."""
+    return wire.form(tensor) if tensor.is_meta else {"name": places[id(tensor)]}
 
 
 def _compact(tensor: torch.Tensor) -> torch.Tensor:

@@ -6,7 +6,7 @@ under way on the old one see their runners dead. Does not know what is under way
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.verify.judge import Judge
@@ -64,10 +64,10 @@ class Crew:
         for zygote in set(self.zygotes.values()):
             zygote.kill()
 
-    def close(self) -> None:
-        """End everything, when no candidate is under way."""
+    def close(self, keep: Collection[Zygote] = ()) -> None:
+        """End everything but the zygotes that others own, when no candidate is under way."""
         self._close_judges()
-        for zygote in set(self.zygotes.values()):
+        for zygote in set(self.zygotes.values()) - set(keep):
             zygote.close()
 
     def _close_judges(self) -> None:

@@ -1,4 +1,5 @@
-"""Lets a candidate written for a GPU run where there is none: `cuda` means `cpu` inside `on_device("cpu")`.
+"""Lets a candidate written for a GPU run where there is none: `cuda` means `cpu` inside `on_device("cpu")`, and
+tensors without data inside `on_device("meta")`.
 
 Covers device arguments, `.cuda()`, `.is_cuda`, `.device`, the device guards that people write around launches, and
 what they ask a GPU for to choose a grid (an H100's answers). Does not pretend a GPU beyond that: streams and events
@@ -24,12 +25,12 @@ and the data sheet): candidates size persistent grids by it."""
 
 
 def on_device(device: str) -> AbstractContextManager[object]:
-    """The context in which a candidate is built and called on `device` (`cpu` or `cuda`)."""
-    return _cuda_as_cpu() if device == "cpu" else nullcontext()
+    """The context in which a candidate is built and called on `device` (`cpu`, `meta` or `cuda`)."""
+    return nullcontext() if device == "cuda" else _cuda_as(device)
 
 
 @contextmanager
-def _cuda_as_cpu() -> Iterator[None]:
+def _cuda_as(device: str) -> Iterator[None]:
     answers = {
         "device": lambda *_: nullcontext(),
         "device_of": lambda *_: nullcontext(),
@@ -50,7 +51,7 @@ def _cuda_as_cpu() -> Iterator[None]:
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = lambda self: None
     try:
-        with _CudaMeansCpu():
+        with _CudaMeans(device):
             yield
     finally:
         TensorDescriptor.__post_init__ = aligned
@@ -58,7 +59,11 @@ def _cuda_as_cpu() -> Iterator[None]:
             setattr(torch.cuda, name, original)
 
 
-class _CudaMeansCpu(TorchFunctionMode):
+class _CudaMeans(TorchFunctionMode):
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self._device = device
+
     def __torch_function__(
         self,
         func: Callable[..., object],
@@ -74,15 +79,14 @@ class _CudaMeansCpu(TorchFunctionMode):
             return False
         if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
             return torch.device("cuda", 0)
-        named = {key: _host(value) for key, value in (kwargs or {}).items()}
+        named = {key: self._here(value) for key, value in (kwargs or {}).items()}
         if func is torch.Tensor.to:
-            return func(*(_host(arg) for arg in args), **named)
+            return func(*(self._here(arg) for arg in args), **named)
         return func(*args, **named)
 
-
-def _host(value: object) -> object:
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return torch.device("cpu")
-    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
-        return "cpu"
-    return value
+    def _here(self, value: object) -> object:
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device(self._device)
+        if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+            return self._device
+        return value

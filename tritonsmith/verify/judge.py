@@ -10,12 +10,14 @@ from collections.abc import Mapping
 
 import torch
 
-from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.types import Candidate, Finding, Task, Verdict
-from tritonsmith.verify import funnel
+from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
+from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
+from tritonsmith.verify import funnel, sanitizer
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.gpu import Gpu
 from tritonsmith.verify.limits import runner_limits
+from tritonsmith.verify.material import Supply
+from tritonsmith.verify.sanitizer import Sanitizer
 from tritonsmith.verify.sizing import Sizing
 from tritonsmith.verify.stable import MOST, Stable
 from tritonsmith.verify.trial import UNCLEAN, Trial
@@ -26,6 +28,10 @@ _POLICY_RULES = {
     "dunder", "frame", "getattr", "torch-attribute", "patch", "torch-compute", "never-launched", "decoy", "no-code",
     "module-value", "host-compute", "uncompiled", "argument", "integrity", "clock", "alias", "mutation", "replay",
 }  # fmt: skip
+
+
+_KEPT, _KEPT_SHARE = 128 << 20, 0.03
+"""Memory for what candidates are tried on, kept for the next ones: bytes on the CPU, a share of a GPU's."""
 
 
 class Judge:
@@ -44,7 +50,9 @@ class Judge:
         self._sizing = Sizing(zygotes["capture"], settings, whole=device == "cuda")
         self.gpu: Gpu | None = None
         self._stable: Stable | None = None
+        self._sanitizer: Sanitizer | None = None
         self.target = settings.target
+        budget = _KEPT
         if device == "cuda":
             torch.backends.cudnn.allow_tf32 = False
             self.gpu = Gpu(gpu)
@@ -57,6 +65,9 @@ class Judge:
                 settings.spare,
             )
             self.target = "sm_{}{}".format(*torch.cuda.get_device_capability(gpu))
+            budget = int(_KEPT_SHARE * self.gpu.memory)
+            self._sanitizer = self._sanitize(gpu)
+        self._supply = Supply(device == "cuda", budget)
 
     @property
     def timeout(self) -> float:
@@ -93,8 +104,10 @@ class Judge:
             candidate.source or "",
             lambda: self._sizing.of(task),
             talk,
+            self._supply,
             self.gpu,
             self.target,
+            self._sanitizer,
         )
         stages: list[funnel.Stage] = [
             ("ast", trial.ast),
@@ -104,6 +117,7 @@ class Judge:
         ]
         if self._settings.timing:
             stages.append(("timing", trial.timing))
+        stages = [stage for stage in stages if STAGES.index(stage[0]) <= STAGES.index(self._settings.until)]
         clean = False
         try:
             funnel.run(stages, verdict, self._extensions.staged)
@@ -113,6 +127,7 @@ class Judge:
             message = f"the GPU has no memory left for the reference: {str(error).splitlines()[0]}"
             verdict.findings.append(Finding(rule="memory", message=message))
         finally:
+            trial.close()
             talk.close(clean)
         verdict.valid = bool(verdict.stages and verdict.stages[0].ok) and not any(
             finding.rule in _POLICY_RULES for finding in verdict.findings
@@ -124,6 +139,21 @@ class Judge:
     def conversation(self, began: float | None = None) -> Conversation:
         """The talk with one candidate's runners; whoever starts it closes it."""
         return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began)
+
+    def _sanitize(self, gpu: int) -> Sanitizer | None:
+        """The tools that the settings ask for; raises ConfigError where they are not installed."""
+        if not self._settings.sanitizer:
+            return None
+        program = sanitizer.find()
+        if program is None:
+            raise ConfigError("verify.sanitizer is set, but compute-sanitizer is neither on PATH nor below CUDA_HOME")
+        return Sanitizer(
+            program,
+            tuple(self._settings.sanitizer),
+            self._zygotes["cuda"],
+            lambda folder: runner_limits(self._settings, sanitizer.SECONDS, folder),
+            gpu,
+        )
 
     def close(self) -> None:
         """End the runners that wait for candidates."""

@@ -6,8 +6,8 @@ dtype. The second rule finds lower-precision arithmetic that a tolerance alone l
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
@@ -34,14 +34,32 @@ class Truth:
     """Output of the reference in float64."""
     native: object
     """Output of the reference in the task's own dtype: it fixes shapes, dtypes, and where NaN and inf are."""
+    scales: dict[str, "Scale"] = field(default_factory=dict, compare=False)
+    """By an output's path, what every comparison with it needs; filled by the first."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large one output is, and how far the reference itself is off in the task's own dtype."""
+
+    rms: float
+    own_rms: float
+    own_worst: float
+
+
+def prepare(truth: Truth) -> None:
+    """Work out what every comparison needs of the truth alone."""
+    compare(truth, truth.native, "prepared")
 
 
 def compare(truth: Truth, got: object, variant: str) -> Mismatch | None:
     """The first difference that matters, or None if the output is right."""
-    return _compare(truth.exact, truth.native, got, "output", variant)
+    return _compare(truth.exact, truth.native, got, "output", variant, truth.scales)
 
 
-def _compare(exact: object, native: object, got: object, path: str, variant: str) -> Mismatch | None:
+def _compare(
+    exact: object, native: object, got: object, path: str, variant: str, scales: dict[str, Scale]
+) -> Mismatch | None:
     def wrong(message: str) -> Mismatch:
         return Mismatch(variant=variant, output=path, message=message)
 
@@ -54,18 +72,20 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
             return wrong(f"expected dtype {_name(native.dtype)}, got {_name(got.dtype)}")
         if not isinstance(exact, torch.Tensor) or exact.shape != native.shape:
             exact = native
-        return _values(exact, native, got, path, variant)
+        return _values(exact, native, got, path, variant, scales)
     if isinstance(native, dict):
         if not isinstance(got, dict) or set(map(str, native)) != set(got):
             return wrong(f"expected a dict with keys {sorted(map(str, native))}")
         parts = [(str(key), native[key], exact[key] if isinstance(exact, dict) else None) for key in native]
-        return next((m for key, n, e in parts if (m := _compare(e, n, got[key], f'{path}["{key}"]', variant))), None)
+        return next(
+            (m for key, n, e in parts if (m := _compare(e, n, got[key], f'{path}["{key}"]', variant, scales))), None
+        )
     if isinstance(native, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(native):
             return wrong(f"expected {len(native)} outputs, got {len(got) if isinstance(got, (list, tuple)) else 1}")
         exacts = exact if isinstance(exact, (list, tuple)) else native
         for place, (e, n, g) in enumerate(zip(exacts, native, got, strict=True)):
-            if mismatch := _compare(e, n, g, f"{path}[{place}]", variant):
+            if mismatch := _compare(e, n, g, f"{path}[{place}]", variant, scales):
                 return mismatch
         return None
     same = (type(native) is type(got) and native == got) or (
@@ -76,7 +96,9 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
     return None if same else wrong(f"expected {native!r}, got {got!r}")
 
 
-def _values(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str) -> Mismatch | None:
+def _values(
+    exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str, scales: dict[str, Scale]
+) -> Mismatch | None:
     if native.numel() == 0:
         return None
     if got.device != native.device:
@@ -87,27 +109,23 @@ def _values(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: 
         # A tie may be broken in float64 otherwise than in float32; either is right.
         unequal = [(g != n) & (g.to(e.dtype) != e) for e, n, g in parts]
         return _report(unequal, parts, native, path, variant, "wrong values") if _any(unequal) else None
-    # A GPU is asked for one number at a time only where something is wrong: each question waits for it.
-    misplaced = [torch.where(n.isfinite(), ~g.isfinite(), ~((g == n) | (g.isnan() & n.isnan()))) for _, n, g in parts]
+    real = torch.empty((), dtype=native.dtype).real.dtype if native.is_complex() else native.dtype
+    tolerance, unit = TOLERANCE.get(real, 1e-4), torch.finfo(real).eps
     count = native.numel() * (2 if native.is_complex() else 1)
-    sums = [_sums(e, n, wrong) for (e, n, _), wrong in zip(parts, misplaced, strict=True)]
-    totals = torch.stack(sums).cpu()
+    if path not in scales:
+        scales[path] = _scale(parts, count)
+    scale = scales[path]
+    # A GPU is asked once, and again only where something is wrong: each question waits for it.
+    found = [_errors(part, tolerance, scale) for part in parts]
+    totals = torch.stack([numbers for _, _, numbers in found]).cpu()
     if totals[:, 0].any():
         shown = [(n, n, g) for _, n, g in parts]
         message = "NaN or inf where the reference has none, or the reverse"
-        return _report(misplaced, shown, native, path, variant, message)
-    del misplaced
-    worst, squares, own_squares = float(totals[:, 1].max()), float(totals[:, 2].sum()), float(totals[:, 3].sum())
-    scale, own_rms = math.sqrt(squares / count), math.sqrt(own_squares / count)
-    real = torch.empty((), dtype=native.dtype).real.dtype if native.is_complex() else native.dtype
-    tolerance, unit = TOLERANCE.get(real, 1e-4), torch.finfo(real).eps
-    found = [_errors(part, tolerance, scale, worst) for part in parts]
-    wrong = [mask for mask, _ in found]
-    totals = torch.stack([numbers for _, numbers in found]).cpu()
-    errors, greatest = float(totals[:, 1].sum()), float(totals[:, 2].max())
-    if totals[:, 0].any():
-        return _report(wrong, parts, native, path, variant, "wrong values")
-    own_rms = max(own_rms, unit * scale)
+        return _report([misplaced for misplaced, _, _ in found], shown, native, path, variant, message)
+    errors, greatest = float(totals[:, 2].sum()), float(totals[:, 3].max())
+    if totals[:, 1].any():
+        return _report([wrong for _, wrong, _ in found], parts, native, path, variant, "wrong values")
+    own_rms = max(scale.own_rms, unit * scale.rms)
     if math.sqrt(errors / count) > PROPORTION * own_rms:
         ratio = math.sqrt(errors / count) / own_rms
         message = f"error {ratio:.0f} times that of {_name(native.dtype)} arithmetic: computed in lower precision?"
@@ -129,20 +147,26 @@ def _chunks(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor) -> Ite
         yield flat[0][start : start + _CHUNK], flat[1][start : start + _CHUNK], flat[2][start : start + _CHUNK]
 
 
-def _sums(exact: torch.Tensor, native: torch.Tensor, misplaced: torch.Tensor) -> torch.Tensor:
-    """Misplaced elements, the reference's own greatest error, and the sums of squares of truth and own error."""
-    true = _true(exact, native)
-    own_error = (_finite(native, native) - true).abs()
-    return torch.stack([misplaced.sum().double(), own_error.max(), true.square().sum(), own_error.square().sum()])
+def _scale(parts: Sequence[Part], count: int) -> Scale:
+    """What the truth of `count` elements says of itself."""
+    rows = []
+    for exact, native, _ in parts:
+        true = _true(exact, native)
+        own_error = (_finite(native, native) - true).abs()
+        rows.append(torch.stack([own_error.max(), true.square().sum(), own_error.square().sum()]))
+    totals = torch.stack(rows).cpu()
+    squares, own_squares = float(totals[:, 1].sum()), float(totals[:, 2].sum())
+    return Scale(math.sqrt(squares / count), math.sqrt(own_squares / count), float(totals[:, 0].max()))
 
 
-def _errors(part: Part, tolerance: float, scale: float, worst: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The wrong elements, and their number, the errors' sum of squares and the greatest error."""
+def _errors(part: Part, tolerance: float, scale: Scale) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Misplaced and wrong elements, and the numbers of both, the errors' sum of squares and the greatest error."""
     exact, native, got = part
+    misplaced = torch.where(native.isfinite(), ~got.isfinite(), ~((got == native) | (got.isnan() & native.isnan())))
     true = _true(exact, native)
     error = (_finite(got, native) - true).abs()
-    wrong = error > tolerance * (true.abs() + scale) + 8 * worst
-    return wrong, torch.stack([wrong.sum().double(), error.square().sum(), error.max()])
+    wrong = error > tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst
+    return misplaced, wrong, torch.stack([misplaced.sum().double(), wrong.sum(), error.square().sum(), error.max()])
 
 
 def _true(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,10 @@ MAX_LAUNCHES = 4096
 """Launches kept one by one; a forward with more is counted but not listed further."""
 
 
+class Enough(Exception):
+    """A forward has launched as many kernels as it was to be watched for."""
+
+
 @dataclass
 class Launch:
     """One kernel launch."""
@@ -47,6 +51,8 @@ class Launches:
     """By a storage's address, which bytes of a forward's fresh memory nothing has written; on the CPU only."""
     captured: list[object] = field(default_factory=list)
     """Compiler inputs kept by capture mode."""
+    most: int | None = None
+    """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
@@ -55,7 +61,9 @@ class Launches:
         self.count = 0
 
     def add(self, launch: Launch) -> None:
-        """Record a launch."""
+        """Record a launch; raises Enough beyond `most`."""
+        if self.most is not None and self.count >= self.most:
+            raise Enough
         self.count += 1
         if len(self.seen) < MAX_LAUNCHES:
             self.seen.append(launch)

@@ -80,7 +80,9 @@ class Verifier:
         *,
         extensions: ExtensionsConfig | None = None,
         score: Callable[[Verdict], float] | None = None,
+        beside: "Verifier | None" = None,
     ) -> None:
+        """Start the zygotes, or take those of another verifier, which owns them and outlives this one."""
         try:
             parse_target(settings.target)
         except ValueError as error:
@@ -95,7 +97,9 @@ class Verifier:
             names = [torch.cuda.get_device_name(index) for index in range(gpus)]
             self._cache = cache.Cache(settings.cache, cache.circumstances(settings, extensions, self.device, names))
         self._renewing, self._retrying = threading.Lock(), threading.Lock()
-        self._crew = Crew(settings, extensions, self.device, gpus)
+        lender = beside._crew if beside is not None and beside.device == self.device else None
+        self._lent = frozenset(lender.zygotes.values()) if lender is not None else frozenset[Zygote]()
+        self._crew = Crew(settings, extensions, self.device, gpus, before=lender)
 
     def verify(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
         """Judge one candidate; `began` (time.monotonic seconds) counts against its time limit."""
@@ -142,7 +146,7 @@ class Verifier:
 
     def close(self) -> None:
         """End the zygotes and every runner."""
-        self._crew.close()
+        self._crew.close(self._lent)
         if self._cache is not None:
             self._cache.close()
 

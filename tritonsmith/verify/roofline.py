@@ -7,18 +7,20 @@ the task's own floor. Not modelled: occupancy, tails, uncoalesced access, what i
 work that a candidate saves by knowing its inputs, and the host's time to issue a call, which timing hides.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tritonsmith.types import Interval, Timing
+from tritonsmith.types import Interval, Task, Timing
 from tritonsmith.verify.footprint import FILLS, L2_BYTES, MOVING, Cost, Footprint, Kind, footprint
 
 __all__ = [
-    "HARDWARE", "Cost", "Efficiency", "Footprint", "Hardware", "floor_seconds", "footprint", "predict",
+    "HARDWARE", "Cost", "Efficiency", "Footprint", "Hardware", "beside", "floor_seconds", "footprint", "predict",
     "reference_seconds",
 ]  # fmt: skip
 
 _MOST, _MOST_COPIES = 1 << 60, 1 << 16
+_COUNTED = "bytes_loaded", "bytes_stored", "dot_flops"
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,15 @@ def predict(
     real: Footprint,
     target: str,
     efficiency: Efficiency = EFFICIENCY,
+    whole: Sequence[Mapping[str, object]] | None = None,
 ) -> Timing:
     """Predicted times of reference and candidate at the real sizes.
 
-    `launches` (rows with bytes_loaded, bytes_stored, dot_flops) were counted at the small sizes.
+    `launches` (rows with name, bytes_loaded, bytes_stored, dot_flops) were counted at the small sizes; `whole` are the
+    launches at the real ones, by name, where they are known.
     """
     hardware = _hardware(target)
-    mine = _launches(launches, operators, small, real)
+    mine = _launches(_as_often(launches, whole or ()), operators, small, real)
     rate = hardware.float16 * efficiency.dot_float16 if real.half else hardware.float32 * efficiency.dot_float32
     candidate = sum(_seconds(cost, hardware, 1.0, rate) for cost in mine)
     reference = reference_seconds(real, target, efficiency)
@@ -117,6 +121,40 @@ def predict(
         flops=int(real.flops),
         roofline_share=min(1.0, floor_seconds(real, target) / candidate) if candidate else None,
     )
+
+
+def beside(measured: Timing, task: Task, launches: Sequence[Mapping[str, object]], target: str) -> Timing:
+    """The measured times with the work they were needed for, and the share of the hardware's limit."""
+    real = footprint(task)
+    if real is None:
+        return measured
+    moved = int(sum(_number(row, key) for row in launches for key in ("bytes_loaded", "bytes_stored")))
+    floor = floor_seconds(real, target)
+    return measured.model_copy(
+        update={
+            "bytes_moved": moved or None,
+            "flops": int(real.flops),
+            "roofline_share": min(1.0, 1e3 * floor / measured.candidate_ms) if measured.candidate_ms else None,
+        }
+    )
+
+
+def _as_often(
+    rows: Sequence[Mapping[str, object]], whole: Sequence[Mapping[str, object]]
+) -> Sequence[Mapping[str, object]]:
+    """The counted launches, each kernel as often as it is launched at the real sizes, its traffic divided among them.
+
+    Left alone if other kernels are launched there: nothing was counted of those.
+    """
+    counted, real = (Counter(str(row.get("name")) for row in side) for side in (rows, whole))
+    if counted.keys() != real.keys() or counted == real:
+        return rows
+    found: list[Mapping[str, object]] = []
+    for name in dict.fromkeys(str(row.get("name")) for row in rows):
+        mine = [row for row in rows if str(row.get("name")) == name]
+        parts = {key: sum(_number(row, key) for row in mine) / real[name] for key in _COUNTED}
+        found += [parts] * real[name]
+    return found
 
 
 def _launches(

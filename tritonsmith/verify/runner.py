@@ -42,6 +42,7 @@ def main(channel: socket.socket) -> None:
         "build": session.build,
         "forward": session.forward,
         "compile": session.compile,
+        "whole": session.whole,
         "hold": session.hold,
         "tune": session.tune,
         "check": session.check,
@@ -60,7 +61,7 @@ def main(channel: socket.socket) -> None:
         except wire.WireError:
             return
         except BaseException as error:  # a candidate may raise anything, SystemExit included
-            wire.send(channel, {"error": _describe(error)})
+            wire.send(channel, {"error": describe(error)})
 
 
 class Session:
@@ -137,13 +138,20 @@ class Session:
         return {"places": {name: self.export(self._places[name]) for name in rows}}, None  # type: ignore[union-attr]
 
     def placed(self, place: wire.Place) -> torch.Tensor:
-        """The tensor that was allocated under a name; it is handed out once."""
-        return self._places.pop(str(place["name"]))
+        """The tensor that was allocated under a name, which is handed out once; without a name, one without data."""
+        if "name" in place:
+            return self._places.pop(str(place["name"]))
+        shape, stride = place["shape"], place["stride"]
+        dtype = getattr(torch, str(place["dtype"]))
+        return torch.empty_strided(shape, stride, dtype=dtype, device="meta")  # type: ignore[arg-type]
 
     @staticmethod
     def export(tensor: torch.Tensor) -> wire.Place:
-        """Where a tensor of this process lies, for the judge."""
+        """Where a tensor of this process lies, for the judge; raises TypeError for one without data."""
         from tritonsmith.verify import ipc
+
+        if not tensor.is_cuda:
+            raise TypeError("forward returned a tensor without data")
 
         return ipc.export(tensor)
 
@@ -186,7 +194,7 @@ class Session:
 
     def _construct(self, init: wire.Tree, seed: int) -> object:
         """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
-        arguments = init if isinstance(init, (list, tuple)) else ()
+        arguments = _sequence(init)
         devices = ("cuda", "cpu") if self.mode == "cuda" else ("cpu",)
         for device in devices:
             _seed(seed)
@@ -249,7 +257,10 @@ class Session:
         return [{"rule": "out-of-bounds", "message": message, "line": None}] if broken else []
 
     def compile(self, header: dict[str, object], tree: wire.Tree) -> Answer:
-        """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches."""
+        """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches.
+
+        That forward is watched as every other one is, but fresh memory stays as it is: nothing writes to it.
+        """
         if self._watch is None:
             from tritonsmith.verify import compile as compiler
 
@@ -259,13 +270,49 @@ class Session:
         self.launches.clear()
         self._watch.compile_only()
         inputs = observe.to_device(tree, self.device)
-        with torch.no_grad():
-            self.model(*inputs)
+        operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
+        try:
+            with torch.no_grad(), on_device(self.device), operators, work:
+                self.model(*inputs)
+        finally:
+            self._watch.run()
         torch.cuda.synchronize()
-        seen: dict[str, object] = {"launches": self.launches.report(), "kernels": list(self._watch.stats.values())}
-        self._watch.run()
+        seen: dict[str, object] = {
+            "operators": operators.counts,
+            "launches": self.launches.report(),
+            "work": work.report([]),
+            "kernels": list(self._watch.stats.values()),
+        }
         self.kept = inputs
         return seen, None
+
+    def whole(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Capture what a forward at sizes that no memory holds would launch: its tensors have no data.
+
+        `tree` holds `init` and `inputs`. What was captured before is compiled no more, unless this fails. Of more
+        than `observe.MAX_LAUNCHES` launches the first ones are captured.
+        """
+        if self.module is None or self.mode != "capture" or not isinstance(tree, dict):
+            raise RuntimeError("nothing is loaded")
+        before = list(self.launches.captured)
+        self.launches.clear()
+        self.launches.most = observe.MAX_LAUNCHES
+        try:
+            _seed(int(str(header["seed"])))
+            with torch.no_grad(), on_device("meta"):
+                with torch.device("meta"):
+                    model = self.module.ModelNew(*_sequence(tree["init"]))
+                model.to("meta")(*_sequence(tree["inputs"]))
+        except observe.Enough:
+            pass
+        except BaseException:
+            self.launches.captured[:] = before
+            raise
+        finally:
+            self.launches.most = None
+        if not self.launches.captured:
+            self.launches.captured[:] = before
+        return {"launches": self.launches.report()}, None
 
     # Timing.
 
@@ -335,6 +382,10 @@ def _import(source: str) -> ModuleType:
     return module
 
 
+def _sequence(tree: wire.Tree) -> Sequence[object]:
+    return tree if isinstance(tree, (list, tuple)) else ()
+
+
 def _seed(seed: int) -> None:
     random.seed(seed)
     torch.manual_seed(seed)
@@ -351,7 +402,8 @@ def _load_state(model: nn.Module, state: wire.Tree) -> int:
     return len(same)
 
 
-def _describe(error: BaseException) -> dict[str, object]:
+def describe(error: BaseException) -> dict[str, object]:
+    """An exception as plain data: its kind, what it says, and the candidate's line."""
     chain: list[BaseException] = []
     root: BaseException | None = error
     while root is not None and root not in chain:  # a candidate may chain an exception to itself

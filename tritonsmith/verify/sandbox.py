@@ -41,9 +41,22 @@ class SandboxError(OSError):
 
 
 def enter(limits: Limits) -> list[str]:
-    """Close this process in; returns the layers that could not be had."""
+    """Close this process in, the first of a group that can be killed at once; returns the layers it could not have."""
+    lead_group()
+    return close_in(limits)
+
+
+def lead_group() -> None:
+    """Make this process the first of a group of its own, and let it die with its parent."""
     os.setsid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def close_in(limits: Limits) -> list[str]:
+    """Enter every layer, in the group that this process is in; returns those that could not be had.
+
+    Threads that run already stay outside the last two layers.
+    """
     missing = []
     steps: list[tuple[str, Callable[[], None]]] = [
         ("limits", lambda: set_limits(limits)),

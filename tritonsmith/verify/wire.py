@@ -38,13 +38,19 @@ Place: TypeAlias = "Mapping[str, object]"
 """Plain data that says where a tensor's memory is found; see `ipc`."""
 
 
+def form(tensor: torch.Tensor) -> Place:
+    """A tensor's dtype, shape and strides."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return {"dtype": dtype, "shape": list(tensor.shape), "stride": list(tensor.stride())}
+
+
 def pack(tree: Tree, tensors: dict[str, torch.Tensor], locate: Callable[[torch.Tensor], Place] | None = None) -> object:
     """Describe a tree as JSON; tensors go to `tensors` under a running number.
 
-    A tensor on a GPU is described by `locate` instead, and does not travel. Raises TypeError for a leaf that no
-    frame can carry.
+    A tensor on a GPU, or without data, is described by `locate` instead, and does not travel. Raises TypeError for a
+    leaf that no frame can carry.
     """
-    if isinstance(tree, torch.Tensor) and tree.is_cuda and locate is not None:
+    if isinstance(tree, torch.Tensor) and (tree.is_cuda or tree.is_meta) and locate is not None:
         return {"place": dict(locate(tree))}
     if isinstance(tree, torch.Tensor):
         name = str(len(tensors))
@@ -107,6 +113,28 @@ def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:
         return dense
 
 
+def encode(
+    header: Mapping[str, object], tree: Tree = None, locate: Callable[[torch.Tensor], Place] | None = None
+) -> list[bytes]:
+    """One frame, in the parts that it is written in; the tree travels under the header's key `tree`."""
+    tensors: dict[str, torch.Tensor] = {}
+    node = pack(tree, tensors, locate)
+    text = json.dumps({**header, "tree": node}).encode()
+    dense = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    blob = save(dense) if dense else b""
+    return [_HEAD.pack(len(text), len(blob)), text, blob]
+
+
+def decode(frame: bytes) -> tuple[dict[str, object], Tree]:
+    """The inverse of `encode` for a whole frame, such as one in a file; raises WireError for anything else."""
+    if len(frame) < _HEAD.size:
+        raise WireError("a frame that is too short")
+    text_size, blob_size = _HEAD.unpack(frame[: _HEAD.size])
+    if len(frame) != _HEAD.size + text_size + blob_size:
+        raise WireError("a frame of another length than it says")
+    return _read_frame(frame[_HEAD.size : _HEAD.size + text_size], frame[_HEAD.size + text_size :], None)
+
+
 def send(
     channel: socket.socket,
     header: Mapping[str, object],
@@ -114,14 +142,10 @@ def send(
     deadline: float = math.inf,
     locate: Callable[[torch.Tensor], Place] | None = None,
 ) -> None:
-    """Write one frame before `deadline` (time.monotonic seconds); the tree travels under the header's key `tree`."""
-    tensors: dict[str, torch.Tensor] = {}
-    node = pack(tree, tensors, locate)
-    text = json.dumps({**header, "tree": node}).encode()
-    dense = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    blob = save(dense) if dense else b""
+    """Write one frame before `deadline` (time.monotonic seconds)."""
+    parts = encode(header, tree, locate)
     try:
-        for part in (_HEAD.pack(len(text), len(blob)), text, blob):
+        for part in parts:
             _set_timeout(channel, deadline)
             channel.sendall(part)  # the timeout is of the whole call, however slowly the other side reads
     except TimeoutError as error:
@@ -143,6 +167,12 @@ def receive(
     if blob_size > max_blob:
         raise WireError(f"{blob_size} bytes of output where at most {max_blob} were expected")
     text, blob = _read(channel, text_size, deadline), _read(channel, blob_size, deadline)
+    return _read_frame(text, blob, find)
+
+
+def _read_frame(
+    text: bytes, blob: bytes, find: Callable[[Place], torch.Tensor] | None
+) -> tuple[dict[str, object], Tree]:
     try:
         header = json.loads(text)
         tensors = load(blob) if blob else {}

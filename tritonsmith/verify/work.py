@@ -34,14 +34,14 @@ _CONSTANT = ("empty", "zeros", "ones", "full", "new_", "arange", "scalar_tensor"
 
 
 class Work(contextlib.AbstractContextManager["Work"]):
-    """Watches one forward; `given` are the inputs and weights."""
+    """Watches one forward; `given` are the inputs and weights, `limit` the bytes that are kept for the comparison."""
 
-    def __init__(self, launches: Launches, given: Iterable[object]) -> None:
+    def __init__(self, launches: Launches, given: Iterable[object], limit: int = LIMIT) -> None:
         self.bytes = self.flops = self.values = 0
         self._launches, self._given = launches, [t for t in tensors(list(given)) if t.numel()]
         self._known = {address(t) for t in self._given}
         self._kept: list[torch.Tensor] = []
-        self._room = LIMIT
+        self._room = limit
         self._modes = contextlib.ExitStack()
 
     def __enter__(self) -> "Work":

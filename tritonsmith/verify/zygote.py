@@ -60,16 +60,29 @@ class Zygote:
 
     def start(self, limits: Limits, folder: Path | None = None, gpu: int | None = None) -> Runner:
         """Fork a runner that is closed in by `limits` before it reads its first message; it sees one GPU or none."""
+        return self._start({"start": asdict(limits), "folder": str(folder) if folder else None, "gpu": gpu}, folder)
+
+    def run(self, command: list[str], folder: Path, gpu: int) -> Runner:
+        """Start a program that is not closed in, with `folder` as its temporary one; it lives no longer than this."""
+        return self._start({"run": command, "folder": str(folder), "gpu": gpu}, folder)
+
+    def _start(self, request: dict[str, object], folder: Path | None) -> Runner:
         self.wait_until_warm()
         ours, theirs = socket.socketpair()
-        request = json.dumps({"start": asdict(limits), "folder": str(folder) if folder else None, "gpu": gpu}).encode()
         with self._lock:
-            socket.send_fds(self._control, [request], [theirs.fileno()])
+            socket.send_fds(self._control, [json.dumps(request).encode()], [theirs.fileno()])
             reply = self._control.recv(_MAX_REQUEST)
         theirs.close()
         if not reply:
             raise RuntimeError("the zygote has ended")
         return Runner(int(json.loads(reply)["pid"]), ours, folder)
+
+    def ended(self, runner: Runner) -> bool:
+        """Whether a runner, or a program, has ended by itself; `end` is still to be called."""
+        with self._lock:
+            self._control.send(json.dumps({"ended": runner.pid}).encode())
+            reply = self._control.recv(_MAX_REQUEST)
+        return not reply or bool(json.loads(reply)["ended"])
 
     def end(self, runner: Runner) -> int:
         """Kill a runner and all it started; returns the status it ended with (negative = signal)."""
@@ -165,6 +178,10 @@ def _serve(control: socket.socket, runners: set[int]) -> None:
         if not data:
             return
         request = json.loads(data)
+        if "ended" in request:
+            state = os.waitid(os.P_PID, int(request["ended"]), os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            control.send(json.dumps({"ended": state is not None}).encode())
+            continue
         if "end" in request:
             runners.discard(int(request["end"]))
             control.send(json.dumps({"status": _end(int(request["end"]))}).encode())
@@ -207,6 +224,10 @@ def _become_runner(descriptor: int, request: dict[str, object]) -> None:
         os.environ["TRITON_CACHE_DIR"] = os.environ["TMPDIR"] = str(request["folder"])
         tempfile.tempdir = None
     try:
+        if isinstance(command := request.get("run"), list):
+            sandbox.lead_group()
+            channel.set_inheritable(False)
+            os.execv(command[0], command)
         sandbox.enter(Limits(**request["start"]))  # type: ignore[arg-type]
         runner.main(channel)
     finally:

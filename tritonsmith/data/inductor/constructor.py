@@ -4,7 +4,7 @@ Text alone: nothing is executed, and what `forward` does is left behind.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _OWN = {"torch", "nn", "triton", "tl"}
@@ -23,6 +23,8 @@ class Shell:
     """ModelNew's methods and class attributes, forward left out."""
     parameters: ast.arguments
     """Those of forward, `self` among them."""
+    returns: str
+    """Forward's annotation of what it returns, with its arrow; nothing where it has none."""
     bases: list[str]
 
 
@@ -42,6 +44,7 @@ def shell(source: str) -> Shell:
         definitions=[ast.unparse(_without_forward(node)) for node in wanted],
         members=[ast.unparse(_RenameModel().visit(node)) for node in members],
         parameters=forward.args,
+        returns=f" -> {ast.unparse(forward.returns)}" if forward.returns else "",
         bases=[ast.unparse(base) for base in model.bases],
     )
 
@@ -96,8 +99,18 @@ def _closure(start: list[ast.AST], named: dict[str, ast.stmt]) -> list[ast.stmt]
     return seen
 
 
-def _names(nodes: list[ast.AST] | list[ast.stmt]) -> set[str]:
-    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+def _names(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that these read and do not set themselves."""
+    return {name for node in nodes for name in _free(node)}
+
+
+def _free(node: ast.AST) -> set[str]:
+    parts = list(ast.walk(node)) if isinstance(node, (ast.FunctionDef, ast.Lambda)) else [node]
+    own = {part.arg for part in parts if isinstance(part, ast.arg)}
+    own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    inner = {name for child in ast.iter_child_nodes(node) for name in _free(child)}
+    here = {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else set()
+    return (here | inner) - own
 
 
 def _without_forward(node: ast.stmt) -> ast.stmt:
@@ -112,8 +125,8 @@ def _import_lines(node: ast.Import | ast.ImportFrom, used: set[str]) -> Iterator
     for alias in node.names:
         name = (alias.asname or alias.name).split(".")[0]
         if name in used and name not in _OWN:
-            kept = ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], node.level)
-            yield ast.unparse(kept)
+            one = ast.Import([alias])
+            yield ast.unparse(one if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], node.level))
 
 
 class _RenameModel(ast.NodeTransformer):

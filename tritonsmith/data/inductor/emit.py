@@ -4,36 +4,463 @@ Says nothing of how the kernels came about; see `generate` and `rewrite`.
 """
 
 import ast
-import copy
-import keyword
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from torch.utils import _pytree as pytree
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tritonsmith.data import externs
+from tritonsmith.data.externs import Routine
 from tritonsmith.data.inductor.constructor import Shell
-from tritonsmith.data.inductor.kernels import Kernel, clean
+from tritonsmith.data.inductor.kernels import TILE, Kernel, clean
 from tritonsmith.data.inductor.rewrite import Unsupported, dotted
-from tritonsmith.data.inductor.simplify import Rename
-from tritonsmith.data.inductor.wrapper import Allocate, Extern, Launch, Set, Step, Wrapper
+from tritonsmith.data.inductor.simplify import Rename, arithmetic
+from tritonsmith.data.inductor.wrapper import Allocate, Extern, Launch, Set, Wrapper
 
-_HEAD = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n"
+_WIDTH = 110
+_TYPES = {
+    f"torch.{name}": f"*{short}"
+    for name, short in {
+        "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64", "int64": "i64", "int32": "i32",
+        "bool": "i1", "uint8": "u8", "int8": "i8", "int16": "i16",
+    }.items()
+}  # fmt: skip
+_HEAD = ("import torch", "import torch.nn as nn", "import triton", "import triton.language as tl")
 
 
 @dataclass
-class Names:
-    """What the wrapper's names are in forward."""
+class Setting:
+    """What a wrapper's arguments are in forward, and what forward returns."""
 
-    arguments: dict[str, str]
-    """`arg0_1` -> `x` or `self.linear.weight`."""
-    symbols: dict[str, str]
-    """`s34` -> `x.shape[0]`."""
+    paths: list[str]
+    """For each of the wrapper's arguments `x`, `self.linear.weight` or `self.num_heads`."""
+    ranks: dict[str, int]
+    """How many dimensions those have that are tensors."""
     inputs: list[str]
-    """Forward's parameters that are tensors, to be made contiguous."""
+    """Forward's parameters that are tensors."""
+    sizes: dict[str, str]
+    """What symbols stand for that are computed from others."""
+    structure: Callable[[list[str]], str]
+    """The expression that forward returns, of those of its tensors."""
+    dtypes: dict[str, str]
+    """Their dtypes in the trace."""
     dtype: str
-    """Whose dtype the outputs have that the trace gave `native`: `x.dtype`."""
+    """What says in which dtype the task runs: `x.dtype`."""
     native: str
-    """The dtype of the trace that stands for the task's own: `torch.float32`."""
+    """The dtype of the trace that stands for it: `torch.float32`."""
+
+
+@dataclass
+class Candidate:
+    """A candidate's source with what it is made of."""
+
+    source: str
+    kernels: list[Kernel]
+    routines: list[Routine]
+    launches: Counter[str] = field(default_factory=Counter)
+    """How often forward launches each kernel and calls each routine, by name."""
+
+
+def emit(wrapper: Wrapper, shell: Shell, setting: Setting) -> Candidate:
+    """Write a candidate; raises Unsupported."""
+    if len(setting.paths) != len(wrapper.arguments):
+        raise Unsupported("arguments that do not agree")
+    return _Writer(wrapper, shell, setting).candidate()
+
+
+class _Writer:
+    def __init__(self, wrapper: Wrapper, shell: Shell, setting: Setting) -> None:
+        self.wrapper, self.shell, self.setting = wrapper, shell, setting
+        self.names: dict[str, ast.expr] = {}
+        """What the wrapper's names stand for in forward."""
+        self.sizes: dict[str, str] = {}
+        """Local names of sizes, and what they are."""
+        self.kernels: dict[str, Kernel] = {}
+        self.routines: dict[str, Routine] = {}
+        self.helpers: dict[str, str] = {}
+        """Names of helper functions by their bodies."""
+        self.body: list[str] = []
+        self.launches: Counter[str] = Counter()
+        for argument, path in zip(wrapper.arguments, setting.paths, strict=True):
+            self.names[argument] = _parse(path)
+        self.pending = dict(setting.sizes)
+        self.uses = Counter(step.kernel for step in wrapper.steps if isinstance(step, Launch))
+        outputs = self._outputs(wrapper.outputs)
+        made = dict.fromkeys(step.name for step in wrapper.steps if isinstance(step, (Allocate, Extern)))
+        alone = outputs[0] if len(outputs) == 1 else ""
+        self.buffers = {old: f"buf{place}" for place, old in enumerate(name for name in made if name != alone)}
+        self.buffers |= {alone: "out"} if alone in made else {}
+        self.names |= {old: ast.Name(new, ast.Load()) for old, new in self.buffers.items()}
+        named = {n.id for text in outputs for n in ast.walk(_parse(text)) if isinstance(n, ast.Name)}
+        self.returned = {name for name in made if name in named}
+        self.results = {step.name for step in wrapper.steps if isinstance(step, Extern)}
+        self.types = {self.buffers[s.name]: _TYPES.get(s.dtype, "") for s in wrapper.steps if isinstance(s, Allocate)}
+        self.types |= {path: _TYPES.get(dtype, "") for path, dtype in setting.dtypes.items()}
+        self.types |= {self.buffers[name]: "*fp32" for name in self.results}
+
+    def candidate(self) -> Candidate:
+        for step in self.wrapper.steps:
+            if not isinstance(step, Set) or step.name.startswith("ps"):
+                self._compute_sizes()
+            if isinstance(step, Set):
+                self._set(step)
+            elif isinstance(step, Allocate):
+                self._allocate(step)
+            elif isinstance(step, Launch):
+                self._launch(step)
+            else:
+                self._extern(step)
+        if not self.launches:
+            raise Unsupported("nothing to compute")
+        outputs = [ast.unparse(self._value(text)) for text in self.wrapper.outputs]
+        self.body.append(f"return {self.setting.structure(outputs)}")
+        return Candidate(self._source(), list(self.kernels.values()), list(self.routines.values()), self.launches)
+
+    def _outputs(self, texts: Sequence[str]) -> list[str]:
+        """Outputs with other names for buffers followed back."""
+        other = {s.name: s.value for s in self.wrapper.steps if isinstance(s, Set)}
+        return [re.sub(r"\bbuf\d+\b", lambda m: _last(m[0], other), text) for text in texts]
+
+    def _set(self, step: Set) -> None:
+        if re.fullmatch(r"\w+_size", step.name) or step.value.endswith(".size()"):
+            self.names[step.name] = _parse(f"{step.value.removesuffix('.size()')}.shape")
+            self.names[step.name] = Rename(self.names).visit(self.names[step.name])
+            return
+        value = self._value(step.value)
+        text = ast.unparse(value)
+        if re.fullmatch(r"[su]\d+", step.name) and not isinstance(value, (ast.Name, ast.Constant)):
+            local = _local(text)
+            self.sizes[local] = text
+            value = ast.Name(local, ast.Load())
+        self.names[step.name] = value
+
+    def _compute_sizes(self) -> None:
+        """Name the sizes that are computed from others, once those are named."""
+        for place, (symbol, meaning) in enumerate(self.pending.items()):
+            local = f"size{place}"
+            if symbol not in self.names:
+                self.sizes[local] = ast.unparse(self._value(meaning))
+                self.names[symbol] = ast.Name(local, ast.Load())
+        self.pending = {}
+
+    def _value(self, text: str) -> ast.expr:
+        """An expression of the wrapper in forward's names."""
+        return arithmetic(_Views(self.setting.ranks).visit(Rename(self.names).visit(_parse(text))))
+
+    def _allocate(self, step: Allocate) -> None:
+        if step.name in self.results:
+            return  # the routine that writes it makes it
+        size = [self._value(text) for text in step.size]
+        stride = [self._value(text) for text in step.stride]
+        shape, name = _tuple(size), self.buffers[step.name]
+        device = self.setting.dtype.removesuffix(".dtype") + ".device"
+        words = f"device={device}, dtype={self._dtype(step.name, step.dtype)}"
+        if contiguous(size, stride):
+            self.body.append(f"{name} = torch.empty({shape}, {words})")
+        else:
+            self.body.append(f"{name} = torch.empty_strided({shape}, {_tuple(stride)}, {words})")
+
+    def _dtype(self, buffer: str, dtype: str) -> str:
+        """Results have the task's dtype, what lies between them float32."""
+        if dtype == self.setting.native and buffer in self.returned:
+            return self.setting.dtype
+        return "torch.float32" if dtype in ("torch.float16", "torch.bfloat16") else dtype
+
+    def _launch(self, step: Launch) -> None:
+        arguments = [_pointer(self._value(text)) for text in step.arguments]
+        kernel = self._kernel(step.kernel, [self.types.get(ast.unparse(arg), "") for arg in arguments])
+        parameters = [arg.arg for arg in kernel.function.args.args if arg.arg not in kernel.blocks]
+        given = dict(zip(parameters, arguments, strict=True))
+        sizes = {axis: ast.unparse(given[f"{axis}numel"]) for axis in [*kernel.axes, "r"] if f"{axis}numel" in given}
+        if self.uses[step.kernel] == 1:
+            given = _christen(kernel, given, sorted(self.buffers[name] for name in self.returned))
+        blocks = step.blocks or dict(self._blocks(kernel, sizes))
+        grid = []
+        for axis in kernel.axes:
+            block = blocks.get(f"{axis.upper()}BLOCK", "1")
+            grid.append(sizes[axis] if block == "1" else f"triton.cdiv({sizes[axis]}, {block})")
+        call = [*map(ast.unparse, given.values()), *(f"{name}={block}" for name, block in blocks.items())]
+        self.body += _wrapped(f"{kernel.name}[({', '.join(grid)},)](", call, ")", 8)
+        self.launches[kernel.name] += 1
+
+    def _blocks(self, kernel: Kernel, sizes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Block sizes as a launch gives them; those of rows go by the rows' length, so that a tile stays full."""
+        for name, size in kernel.blocks.items():
+            if size:
+                yield name, str(size)
+            elif name == "RBLOCK":
+                most = TILE if kernel.blocks.get("XBLOCK") == 1 else TILE // 2
+                self.body.append(f"rblock = min({most}, triton.next_power_of_2({sizes['r']}))")
+                yield name, "rblock"
+        if kernel.blocks.get("XBLOCK") == 0:
+            self.body.append(f"xblock = {TILE} // rblock")
+            yield "XBLOCK", "xblock"
+
+    def _kernel(self, name: str, types: Sequence[str]) -> Kernel:
+        if name not in self.kernels:
+            if name not in self.wrapper.kernels:
+                raise Unsupported("a kernel that is not Triton")
+            kernel = clean(self.wrapper.kernels[name], types)
+            taken = {other.name for other in self.kernels.values()}
+            stem, count = kernel.name.removesuffix("_kernel"), 2
+            while kernel.name in taken:
+                kernel.name, count = f"{stem}_{count}_kernel", count + 1
+            kernel.function.name = kernel.name
+            self._name_helpers(kernel)
+            self.kernels[name] = kernel
+        return self.kernels[name]
+
+    def _name_helpers(self, kernel: Kernel) -> None:
+        """`combine`, `combine2`, ... for what scans are made of; equal ones are one."""
+        for helper in kernel.helpers:
+            body = "\n".join(map(ast.unparse, helper.body))
+            new = self.helpers.setdefault(body, f"combine{len(self.helpers) + 1 if self.helpers else ''}")
+            Rename({helper.name: new}).visit(kernel.function)
+            helper.name = new
+
+    def _extern(self, step: Extern) -> None:
+        arguments = [self._value(text) for text in step.arguments]
+        words = {name: self._value(text) for name, text in step.keywords.items()}
+        routine, given = _routine(step.operator, arguments, words)
+        self.routines[routine.name] = routine
+        dtype = self._dtype(step.name, self.setting.native if step.name in self.returned else "torch.float32")
+        self.body += _wrapped(f"{self.buffers[step.name]} = {routine.name}(", [*map(ast.unparse, given), dtype], ")", 8)
+        self.launches[routine.name] += 1
+
+    def _source(self) -> str:
+        head = [*_HEAD, *self.shell.imports]
+        parts = ["\n".join(head), *self.shell.definitions]
+        parts += [routine.source.rstrip() for routine in self.routines.values()]
+        helpers = {helper.name: helper for kernel in self.kernels.values() for helper in kernel.helpers}
+        functions = [*helpers.values(), *(kernel.function for kernel in self.kernels.values())]
+        if any("libdevice." in ast.unparse(function) for function in functions):
+            head.append("from triton.language.extra import libdevice")
+            parts[0] = "\n".join(head)
+        parts += [_function(function) for function in functions]
+        parts.append(self._model())
+        return "\n\n\n".join(parts) + "\n"
+
+    def _model(self) -> str:
+        body = self.body
+        used = {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)}
+        for name, text in reversed(self.sizes.items()):
+            used |= {n.id for n in ast.walk(_parse(text)) if isinstance(n, ast.Name)} if name in used else set()
+        local = {name: text for name, text in self.sizes.items() if name in used}
+        text = " ".join([*body, *local.values()])
+        tensors = [name for name in self.setting.inputs if re.search(rf"(?<![\w.]){name}\b", text)]
+        lines = [f"{name} = {name}.contiguous()" for name in tensors]
+        lines += [*_unpacked(local), *body]
+        head = f"def forward({ast.unparse(self.shell.parameters)}){self.shell.returns}:"
+        members = [*self.shell.members, "\n".join([head, *(f"    {line}" for line in lines)])]
+        indented = ("\n".join(f"    {line}" if line else "" for line in member.splitlines()) for member in members)
+        return f"class ModelNew({', '.join(self.shell.bases)}):\n" + "\n\n".join(indented)
+
+
+def _unpacked(local: Mapping[str, str]) -> Iterator[str]:
+    """Lines that set the sizes' names; those of one tensor together where they are all its first ones."""
+    groups: dict[str, dict[int, str]] = {}
+    for name, text in local.items():
+        if found := re.fullmatch(r"(.+)\.shape\[(\d)\]", text):
+            groups.setdefault(found[1], {})[int(found[2])] = name
+    for tensor, dims in groups.items():
+        yield from (f"{dims[dim]} = {tensor}.shape[{dim}]" for dim in sorted(dims))
+    yield from (f"{name} = {text}" for name, text in local.items() if name not in str(groups))
+
+
+def _christen(kernel: Kernel, given: Mapping[str, ast.expr], returned: Sequence[str]) -> dict[str, ast.expr]:
+    """Give a kernel's parameters the names of what it is launched on, once; returns the launch's arguments.
+
+    A size that is given twice is given once, and one that is not used not at all.
+    """
+    used = {n.id for n in ast.walk(kernel.function) if isinstance(n, ast.Name)}
+    numels = {ast.unparse(value): name for name, value in given.items() if name.endswith("numel") and name in used}
+    names: dict[str, str] = {}
+    kept: dict[str, ast.expr] = {}
+    for name, value in given.items():
+        text = ast.unparse(value)
+        if name not in used:
+            continue
+        if not name.endswith("numel") and name not in kernel.pointers and text in numels:
+            names[name] = numels[text]
+            continue
+        new = name
+        if name in kernel.pointers:
+            stem = ("out" if len(returned) == 1 else f"out{returned.index(text)}") if text in returned else _local(text)
+            new = f"{stem}_ptr"
+        elif isinstance(value, ast.Name) and not name.endswith("numel"):
+            new = text
+        if new != name and (new in used or new in names.values()):
+            new = name
+        names[name] = new
+        kept[new] = value
+    Rename(names).visit(kernel.function)
+    parameters = kernel.function.args
+    blocks = [arg for arg in parameters.args if arg.arg in kernel.blocks]
+    parameters.args = [*(ast.arg(name) for name in kept), *blocks]
+    kernel.pointers = {names[name]: type for name, type in kernel.pointers.items() if name in names}
+    return kept
+
+
+def _function(node: ast.FunctionDef) -> str:
+    """A function's text, its parameters on several lines where there are many."""
+    text = ast.unparse(node)
+    head, body = text.split(":\n", 1) if ":\n" in text else (text, "")
+    start, _, parameters = head.partition("(")
+    decorator = "\n".join(start.splitlines()[:-1])
+    lines = _wrapped(f"{start.splitlines()[-1]}(", parameters.removesuffix(")").split(", "), "):", 0)
+    return "\n".join([decorator, *lines, body])
+
+
+def _wrapped(head: str, items: Sequence[str], tail: str, indent: int) -> list[str]:
+    """`head(item, item)` on one line, or, where that is too long, with the items on lines of their own."""
+    whole = head + ", ".join(items) + tail
+    if len(whole) + indent <= _WIDTH:
+        return [whole]
+    lines, line = [head], ""
+    for item in items:
+        if line and len(line) + len(item) + indent + 6 > _WIDTH:
+            lines.append(f"    {line}")
+            line = ""
+        line += f"{' ' if line else ''}{item},"
+    return [*lines, f"    {line}", tail]
+
+
+def contiguous(size: Sequence[ast.expr], stride: Sequence[ast.expr]) -> bool:
+    """Whether these are the strides of elements in order, found with numbers in the place of names."""
+    parts = (node for item in [*size, *stride] for node in ast.walk(item))
+    texts = sorted({ast.unparse(n) for n in parts if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))})
+    for salt in (3, 5, 11):
+        values = {text: 24 + salt * (i + 1) for i, text in enumerate(texts)}
+        step = 1
+        for length, distance in zip(reversed(size), reversed(stride), strict=True):
+            count = evaluate(length, values)
+            if count != 1 and evaluate(distance, values) != step:
+                return False
+            step *= max(count, 1)
+    return True
+
+
+def evaluate(node: ast.expr, values: Mapping[str, int]) -> int:
+    """An integer expression; raises Unsupported for what is none."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if (known := values.get(ast.unparse(node))) is not None:
+        return known
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -evaluate(node.operand, values)
+    if isinstance(node, ast.Call) and dotted(node.func) in ("max", "min"):
+        return {"max": max, "min": min}[dotted(node.func)](*(evaluate(arg, values) for arg in node.args))
+    if isinstance(node, ast.BinOp):
+        left, right = evaluate(node.left, values), evaluate(node.right, values)
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.Pow) and right >= 0:
+            return left**right
+        if isinstance(node.op, ast.FloorDiv) and right:
+            return left // right
+        if isinstance(node.op, ast.Mod) and right:
+            return left % right
+    raise Unsupported("a size that is no integer")
+
+
+def _routine(operator: str, arguments: list[ast.expr], words: Mapping[str, ast.expr]) -> tuple[Routine, list[ast.expr]]:
+    """The routine for an operator that Inductor left alone, and what it is given."""
+    if operator == "torch.ops.tritonsmith.matmul.default":
+        a, b, bias, batched = arguments
+        has_bias = ast.unparse(bias) != "None"
+        return externs.matmul(ast.unparse(batched) == "True", has_bias), [a, b, *([bias] if has_bias else [])]
+    if operator == "torch.ops.tritonsmith.convolution.default":
+        x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, depthwise = arguments
+        rank = len(stride.elts) if isinstance(stride, ast.List) else 0
+        has_bias, is_transposed = ast.unparse(bias) != "None", ast.unparse(transposed) == "True"
+        routine = externs.convolution(rank, has_bias, is_transposed, ast.unparse(depthwise) == "True")
+        given = [x, weight, *([bias] if has_bias else []), stride, padding, dilation]
+        return routine, [*given, *([output_padding] if is_transposed else []), groups]
+    if operator == "torch.ops.tritonsmith.pool.default":
+        *given, mean, padded = arguments
+        rank = len(given[1].elts) if isinstance(given[1], ast.List) else 0
+        return externs.pool(rank, ast.unparse(mean) == "True", ast.unparse(padded) == "True"), given
+    if operator.startswith("extern_kernels."):
+        return _library_call(operator.removeprefix("extern_kernels."), arguments, words)
+    raise Unsupported(f"left to {operator.removeprefix('torch.ops.')}")
+
+
+def _library_call(
+    name: str, arguments: list[ast.expr], words: Mapping[str, ast.expr]
+) -> tuple[Routine, list[ast.expr]]:
+    """Likewise for the calls that stored wrappers hold."""
+    if name in ("mm", "bmm"):
+        return externs.matmul(name == "bmm", False), arguments
+    scaled = any(ast.unparse(words.get(word, _parse("1"))) != "1" for word in ("alpha", "beta"))
+    if name in ("addmm", "baddbmm") and not scaled:
+        bias, a, b = arguments
+        return externs.matmul(name == "baddbmm", True), [a, b, bias]
+    if name == "convolution":
+        stride = words["stride"]
+        rank = len(stride.elts) if isinstance(stride, (ast.Tuple, ast.List)) else 0
+        bias, transposed = words["bias"], ast.unparse(words["transposed"]) == "True"
+        has_bias = ast.unparse(bias) != "None"
+        given = [*arguments[:2], *([bias] if has_bias else []), stride, words["padding"], words["dilation"]]
+        given += [*([words["output_padding"]] if transposed else []), words["groups"]]
+        return externs.convolution(rank, has_bias, transposed, False), given
+    raise Unsupported(f"left to {name}")
+
+
+class _Views(ast.NodeTransformer):
+    """`buf.view(...)` or the like for `reinterpret_tensor(buf, size, stride, offset)`."""
+
+    def __init__(self, ranks: Mapping[str, int]) -> None:
+        self._ranks = ranks
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if dotted(node.func) == "max" and ast.unparse(node.args[0]) == "1":
+            return node.args[1]  # no size is 0 here
+        if dotted(node.func) != "reinterpret_tensor":
+            return node
+        base, size, stride, offset = (ast.unparse(arg) for arg in node.args)
+        if offset == "0" and contiguous(_items(node.args[1]), _items(node.args[2])):
+            return _parse(f"{base}.view({size})")
+        lengths, steps = _items(node.args[1]), _items(node.args[2])
+        swapped = [*lengths[:-2], *lengths[:-3:-1]], [*steps[:-2], *steps[:-3:-1]]
+        if offset == "0" and self._ranks.get(base) == len(lengths) >= 2 and contiguous(*swapped):
+            return _parse(f"{base}.t()" if len(lengths) == 2 else f"{base}.transpose(-2, -1)")
+        return _parse(f"{base}.as_strided({size}, {stride}{'' if offset == '0' else f', {offset}'})")
+
+
+def _items(node: ast.expr) -> list[ast.expr]:
+    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def _pointer(node: ast.expr) -> ast.expr:
+    """What a kernel is given of a view that begins where its base does: the base."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return node
+    whole = node.func.attr in ("view", "t", "transpose") or (node.func.attr == "as_strided" and len(node.args) == 2)
+    return node.func.value if whole else node
+
+
+def _parse(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _tuple(items: Sequence[ast.expr]) -> str:
+    return ast.unparse(ast.Tuple(list(items), ast.Load()))
+
+
+def _last(name: str, other: Mapping[str, str]) -> str:
+    while name in other:
+        name = other[name]
+    return name
+
+
+def _local(text: str) -> str:
+    """`x_dim0` for `x.shape[0]`, `norm_groups` for `self.norm.groups`."""
+    if " // " in text:
+        return _local(text.split(" // ")[0].replace("num_channels", "group_size"))
+    text = text.removeprefix("self.").replace(".shape[", ".dim[")
+    return re.sub(r"\W+", "_", text.replace("[", "")).strip("_")

@@ -5,15 +5,25 @@ Does not say where it is launched, and does not compile it.
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tritonsmith.data.inductor.rewrite import Unsupported, number, rewrite
 from tritonsmith.data.inductor.simplify import Rename, simplify
 
-_QUIET = {"view", "unsafe_view", "permute", "clone", "t", "transpose", "expand", "unsqueeze", "squeeze", "slice", "detach"}
-_BLOCKS = {"pointwise": {"x": 1024}, "tiled": {"x": 32, "y": 32}, "inner": {"x": 4, "r": 512}, "outer": {"x": 64, "r": 16}}
-"""Block sizes by the shape of a kernel: what a GPU likes, and few enough programs for an interpreter."""
+_QUIET = {
+    "view", "unsafe", "permute", "clone", "t", "transpose", "expand", "unsqueeze", "squeeze", "slice", "detach",
+}  # fmt: skip
+"""Words in Inductor's names of kernels that say nothing of what they compute."""
+_BLOCKS = {
+    "pointwise": {"x": 1024},
+    "tiled": {"x": 32, "y": 32, "z": 1},
+    "outer": {"x": 64, "r": 32, "y": 1, "z": 1},
+    "inner": {"y": 1, "z": 1},
+}
+"""Block sizes by the shape of a kernel; a reduction along rows has its own, by the rows' length."""
+TILE = 2048
+"""Elements of a block of rows."""
 
 
 @dataclass
@@ -27,7 +37,7 @@ class Kernel:
     axes: list[str]
     """`x`, `y`, ... in the order of the grid's dimensions."""
     blocks: dict[str, int]
-    """The block sizes that a launch gives: XBLOCK, ..."""
+    """The block sizes that a launch gives: XBLOCK, ...; 0 for one that depends on the length of what is reduced."""
     pointers: dict[str, str]
     """Its pointers and their types, `*fp32`."""
 
@@ -37,10 +47,13 @@ class Kernel:
         return any(isinstance(node, ast.For) for node in ast.walk(self.function)) or "RBLOCK" in self.blocks
 
 
-def clean(text: str) -> Kernel:
-    """A kernel's module, as `async_compile.triton` takes it, in plain Triton; raises Unsupported."""
+def clean(text: str, given: Sequence[str] = ()) -> Kernel:
+    """A kernel's module, as `async_compile.triton` takes it, in plain Triton; raises Unsupported.
+
+    `given` are the types of what it is launched on, for a kernel that has lost its decorator.
+    """
     *helpers, function = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    types = signature(function)
+    types = signature(function) or dict(zip((arg.arg for arg in function.args.args), given, strict=False))
     hint = "outer" if "ReductionHint.OUTER" in text or "ReductionHint.DEFAULT" in text else "inner"
     return plain(function, helpers, types, hint)
 
@@ -53,17 +66,18 @@ def plain(function: ast.FunctionDef, helpers: list[ast.FunctionDef], types: Mapp
     function.body = [line for line in function.body if not _fixes_numel(line)]
     rewrite(function, types, helpers)
     _short_reduction_names(function)
+    axes = _axes(function)
     simplify(function, number)
     parameters = [arg.arg for arg in function.args.args]
-    axes = _axes(function)
     shape = hint if "RBLOCK" in parameters else "tiled" if len(axes) > 1 else "pointwise"
-    blocks = {name: 1 if name in single else _BLOCKS[shape].get(name[0].lower(), 16) for name in parameters if name.endswith("BLOCK")}
+    names = [name for name in parameters if name.endswith("BLOCK")]
+    blocks = {name: 1 if name in single else _BLOCKS.get(shape, {}).get(name[0].lower(), 0) for name in names}
     pointers = {name: type for name, type in types.items() if type.startswith("*")}
     return Kernel(_name(function.name), function, helpers, axes, blocks, pointers)
 
 
 def signature(function: ast.FunctionDef) -> dict[str, str]:
-    """Types of the parameters, from the heuristics' decorator; of old they were numbered. Raises Unsupported."""
+    """Types of the parameters, from the heuristics' decorator, if it has one; of old they were numbered."""
     for node in ast.walk(ast.Module(function.decorator_list, [])):  # type: ignore[arg-type]
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
@@ -71,7 +85,7 @@ def signature(function: ast.FunctionDef) -> dict[str, str]:
                     types = ast.literal_eval(value)
                     names = [arg.arg for arg in function.args.args]
                     return {names[key] if isinstance(key, int) else key: str(type) for key, type in types.items()}
-    raise Unsupported("a kernel without a signature")
+    return {}
 
 
 def _fixes_numel(line: ast.stmt) -> bool:
@@ -83,8 +97,8 @@ def _fixes_numel(line: ast.stmt) -> bool:
 
 def _single_axes(function: ast.FunctionDef) -> set[str]:
     """Block sizes of axes of a single element, which have no mask."""
-    ones = [l.targets[0].id for l in function.body if _fixes_numel(l) and l.value.value == 1]  # type: ignore
-    return {f"{name.removesuffix('numel').upper()}BLOCK" for name in ones}
+    lines = (ast.unparse(line) for line in function.body if _fixes_numel(line))
+    return {f"{line.partition('numel')[0].upper()}BLOCK" for line in lines if line.endswith(" = 1")}
 
 
 def _short_reduction_names(function: ast.FunctionDef) -> None:
@@ -100,14 +114,13 @@ def _short_reduction_names(function: ast.FunctionDef) -> None:
 
 
 def _renames_reduction(line: ast.stmt) -> bool:
-    return re.fullmatch(r"(r\w+)(: tl.constexpr)? = r0_\w+", ast.unparse(line), re.IGNORECASE) is not None and not re.match(
-        r"r0_\d", ast.unparse(line)
-    )
+    return re.fullmatch(r"(?!r0_\d)r\w+(: tl.constexpr)? = r0_\w+", ast.unparse(line), re.IGNORECASE) is not None
 
 
 def _axes(function: ast.FunctionDef) -> list[str]:
     """The axis that each dimension of the grid cuts into blocks."""
-    found = {int(place): axis for axis, place in re.findall(r"(\w)offset = tl\.program_id\((\d)\)", ast.unparse(function))}
+    lines = re.findall(r"(\w)offset = tl\.program_id\((\d)\)", ast.unparse(function))
+    found = {int(place): axis for axis, place in lines}
     return [found[place] for place in sorted(found)]
 
 

@@ -7,7 +7,7 @@ here raises `Unsupported`; libdevice's rarer functions stay, since `triton.langu
 import ast
 from collections.abc import Mapping
 
-FLOATS = {"*fp32", "*fp16", "*bf16", "*fp64"}
+FLOATS = {"*fp32", "*fp16", "*bf16"}
 _RENAMED = {
     "triton_helpers.maximum": "tl.maximum",
     "triton_helpers.minimum": "tl.minimum",
@@ -29,11 +29,12 @@ _FORMULAS = {
     "triton_helpers.div_floor_integer": "({0}) // ({1})",
     "triton_helpers.remainder_integer": "({0}) % ({1})",
     "triton_helpers.promote_to_tensor": "{0}",
-    "triton_helpers.select_one": "tl.sum(tl.where({1}, {0}, 0.0), 1, keep_dims=True)",
+    "triton_helpers.select_one": "tl.sum(tl.where({1}, {0}, 0), 1, keep_dims=True)",
+    "triton_helpers.prod": "tl.reduce({0}, {1}, multiply)",
     "triton_helpers.any": "tl.max(({0}).to(tl.int32), {1}) != 0",
-    # Indices are compared for the largest value alone; the first of equal ones wins, as in torch.
 }
 _SEVERAL = {
+    # the first of equal values wins, as in torch
     "maximum_with_index": ("tl.maximum({0}, {2})", "tl.where({2} > {0}, {3}, {1})"),
     "minimum_with_index": ("tl.minimum({0}, {2})", "tl.where({2} < {0}, {3}, {1})"),
     "max_with_index": ("tl.max({0}, 1)", "tl.min(tl.where({0} == tl.max({0}, 1)[:, None], {1}, 2147483647), 1)"),
@@ -54,6 +55,9 @@ _SEVERAL = {
 _SCANS = {"arg0_0 + arg1_0": "tl.cumsum", "arg0_0 * arg1_0": "tl.cumprod"}
 
 
+_MULTIPLY = "@triton.jit\ndef multiply(a, b):\n    return a * b"
+
+
 class Unsupported(Exception):
     """Something of Inductor's that has no form here; its text is a Miss's reason."""
 
@@ -64,6 +68,8 @@ def rewrite(function: ast.FunctionDef, types: Mapping[str, str], helpers: list[a
     scans = {helper.name: _SCANS.get(_computed(helper), "") for helper in helpers}
     _Words(floats, scans).visit(function)
     helpers[:] = [helper for helper in helpers if not scans[helper.name]]
+    if "tl.reduce(" in ast.unparse(function):
+        helpers += [part for part in ast.parse(_MULTIPLY).body if isinstance(part, ast.FunctionDef)]
     ast.fix_missing_locations(function)
 
 
@@ -111,8 +117,11 @@ class _Words(ast.NodeTransformer):
         formulas = _SEVERAL.get(name.removeprefix("triton_helpers."))
         if formulas is None or len(formulas) != len(target.elts):
             return node
+        if name.endswith((".welford", "with_index")) and ast.unparse(value.args[-1]) == "0":
+            raise Unsupported("a reduction over the first axis of a block")
         given = [_bracketed(arg) for arg in value.args]
-        return [ast.Assign([t], _expression(f.format(*given))) for t, f in zip(target.elts, formulas, strict=True)]
+        pairs = zip(target.elts, formulas, strict=True)
+        return [ast.fix_missing_locations(ast.Assign([t], _expression(f.format(*given)), lineno=0)) for t, f in pairs]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -124,8 +133,8 @@ class _Words(ast.NodeTransformer):
             _mask(node, 2)
         elif name in _RENAMED:
             node.func = _expression(_RENAMED[name])
-            if short in ("maximum", "minimum"):
-                node.args.sort(key=lambda arg: isinstance(arg, ast.Constant))
+        elif _is_zero_block(node):
+            return ast.Call(_expression("tl.zeros"), [node.args[0], node.args[2]], [])
         elif library in ("libdevice", "tl_math", "tl.math") and short in _PLAIN:
             node.func = _expression(f"tl.{short}")
         elif name == "libdevice.pow":
@@ -144,7 +153,7 @@ class _Words(ast.NodeTransformer):
         self.generic_visit(node)
         if ast.unparse(node) == "tl.program_id(1) + tl.program_id(2) * tl.num_programs(1)":
             return _expression("tl.program_id(1)")
-        return _expression(f"{largest}") if (largest := _at_least_one(node)) else node
+        return _expression(largest) if (largest := _at_least_one(node)) else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
@@ -164,6 +173,15 @@ class _Words(ast.NodeTransformer):
             return node
         given = node.args[0].elts[0] if isinstance(node.args[0], ast.Tuple) else node.args[0]
         return ast.Call(_expression(scan), [given, node.args[1]], [])
+
+
+def _is_zero_block(node: ast.Call) -> bool:
+    """Whether this is `tl.full([XBLOCK, RBLOCK], 0, dtype)`."""
+    if dotted(node.func) != "tl.full" or not isinstance(node.args[0], ast.List):
+        return False
+    value = node.args[1]
+    sized = any(isinstance(size, ast.Name) for size in node.args[0].elts)
+    return sized and isinstance(value, ast.Constant) and type(value.value) is int and value.value == 0
 
 
 def _bracketed(node: ast.expr) -> str:
@@ -193,6 +211,6 @@ def _at_least_one(node: ast.BinOp) -> str:
     """`n` for `1 * (1 >= n) + n * (n > 1)`, which is how Inductor writes max(1, n): sizes are never 0 here."""
     if not (isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp)):
         return ""
-    size = ast.unparse(node.right.left)
-    bracketed = _bracketed(node.right.left)
-    return size if ast.unparse(node) == ast.unparse(_expression(f"1 * (1 >= {bracketed}) + {bracketed} * ({bracketed} > 1)")) else ""
+    size, bracketed = ast.unparse(node.right.left), _bracketed(node.right.left)
+    written = _expression(f"1 * (1 >= {bracketed}) + {bracketed} * ({bracketed} > 1)")
+    return size if ast.unparse(node) == ast.unparse(written) else ""

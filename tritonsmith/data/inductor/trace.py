@@ -1,4 +1,4 @@
-"""A task's forward as a graph of aten operators whose sizes are symbols, and what each symbol is at run time.
+"""A task's forward as a graph of aten operators whose sizes are symbols.
 
 Every dimension of every input and weight is a symbol of its own, and so is every integer that a module keeps
 (`num_heads`, `stride`): what the operators require to be equal becomes equal, and what they need to know becomes a
@@ -10,25 +10,22 @@ import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import sympy
 import torch
 from torch import nn
 from torch._dynamo.source import LocalSource
 from torch._inductor.decomposition import select_decomp_table
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, free_unbacked_symbols
+from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
-from tritonsmith.data.externs import DECOMPOSITIONS
+from tritonsmith.data.externs import DECOMPOSITIONS, Sizes, naming
+from tritonsmith.data.inductor.functional import Symbolic, Untraceable
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.types import Task
-
-
-class Untraceable(Exception):
-    """A task that has no graph of the kind wanted here; its text is a Miss's reason."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class Graph:
     """Fake tensors and symbolic integers."""
     paths: list[str]
     """What each argument is in ModelNew.forward: `x`, `self.linear.weight`, `self.num_heads`."""
-    symbols: dict[sympy.Symbol, str]
-    """What each symbol is there: `x.shape[0]`, `self.norm.num_groups`."""
+    sizes: Sizes
+    """Symbols for sizes that are computed from others."""
     env: ShapeEnv
     mode: FakeTensorMode
     output: pytree.TreeSpec
@@ -96,11 +93,10 @@ class _Tracer:
     def __init__(self, model: nn.Module, inputs: Sequence[object]) -> None:
         self.model, self.inputs = model, inputs
         self.env = ShapeEnv(duck_shape=False)
+        self.sizes = Sizes()
         self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
         self.arguments: list[object] = []
         self.paths: list[str] = []
-        self.bound: list[tuple[object, str]] = []
-        """Sizes and numbers that may be a symbol, each with what it is at run time; of equal ones the first serves."""
 
     def graph(self) -> Graph:
         """The graph; raises Untraceable."""
@@ -111,13 +107,17 @@ class _Tracer:
         for slot in slots:
             value = getattr(slot.owner, slot.name)
             self._argument(value if slot.index is None else value[slot.index], slot.path)
+        grouped = dict(self._groups())
         spec: list[pytree.TreeSpec] = []
 
         def run(*flat: object) -> list[object]:
             given = dict(zip(self.paths, flat, strict=True))
             for slot in slots:
                 slot.put(given[slot.path])
-            output = self.model(*[given.get(name, value) for name, value in zip(names, self.inputs, strict=True)])
+            for path, norm in grouped.items():
+                torch._check(norm.weight.shape[0] == norm.num_groups * given[path])  # type: ignore[operator]
+            with Symbolic():
+                output = self.model(*[given.get(name, value) for name, value in zip(names, self.inputs, strict=True)])
             leaves, structure = pytree.tree_flatten(output)
             spec[:] = [structure]
             return leaves
@@ -125,15 +125,35 @@ class _Tracer:
         table = {**select_decomp_table(), **DECOMPOSITIONS}
         functional = torch.func.functionalize(run, remove="mutations")
         try:
-            with self.mode, torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.fx.traceback.preserve_node_meta():
+            with (
+                naming(self.sizes),
+                self.mode,
+                torch.no_grad(),
+                sdpa_kernel(SDPBackend.MATH),
+                preserve_node_meta(),
+            ):
                 module = make_fx(functional, decomposition_table=table)(*self.arguments)
+        except Untraceable:
+            raise
         except Exception as error:  # the task's forward may do what cannot be traced, and fails in any way it likes
             raise Untraceable(f"not traceable: {type(error).__name__}") from error
         _drop_mutations(module)
+        if any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in module.graph.nodes):
+            raise Untraceable("draws random numbers")
+        if any(free_unbacked_symbols(node.meta.get("val")) for node in module.graph.nodes):
+            raise Untraceable("it depends on values of tensors")
         tensors = [name for name, value in zip(names, self.inputs, strict=True) if torch.is_tensor(value)]
         return Graph(
-            module, self.arguments, self.paths, self._symbols(), self.env, self.mode, spec[0], tensors
+            module, self.arguments, self.paths, self.sizes, self.env, self.mode, spec[0], tensors
         )  # fmt: skip
+
+    def _groups(self) -> Iterator[tuple[str, nn.GroupNorm]]:
+        """Channels a group, of every normalisation by groups: with them known, channels divide by groups evenly."""
+        for prefix, owner in self.model.named_modules():
+            if isinstance(owner, nn.GroupNorm) and owner.num_groups > 1 and owner.affine:
+                path = f"{_path(self.model, prefix, 'num_channels')} // {_path(self.model, prefix, 'num_groups')}"
+                self._argument(owner.num_channels // owner.num_groups, path)
+                yield path, owner
 
     def _input(self, value: object, name: str) -> None:
         if isinstance(value, torch.Tensor) or type(value) is int:
@@ -153,17 +173,7 @@ class _Tracer:
     def _symbol(self, value: int, path: str) -> int | torch.SymInt:
         source = LocalSource(path)
         symbol = self.env.create_symbol(value, source, DimDynamic.DYNAMIC)
-        number = self.env.create_symintnode(symbol, hint=value, source=source)
-        self.bound.append((number, path))
-        return number
-
-    def _symbols(self) -> dict[sympy.Symbol, str]:
-        found: dict[sympy.Symbol, str] = {}
-        for number, path in self.bound:
-            expression = self.env.replace(number.node.expr) if isinstance(number, torch.SymInt) else None
-            if isinstance(expression, sympy.Symbol):
-                found.setdefault(expression, path)
-        return found
+        return self.env.create_symintnode(symbol, hint=value, source=source)
 
 
 def _parameters(model: nn.Module, count: int) -> list[str]:

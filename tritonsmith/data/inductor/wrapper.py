@@ -26,10 +26,12 @@ class Allocate:
 
 @dataclass
 class Launch:
-    """A kernel on its arguments, block sizes left out."""
+    """A kernel on its arguments."""
 
     kernel: str
     arguments: list[str]
+    blocks: dict[str, str] = field(default_factory=dict)
+    """Block sizes, where the wrapper gives them."""
 
 
 @dataclass
@@ -69,12 +71,17 @@ def read(text: str) -> Wrapper:
     """Read a wrapper module; raises Unsupported for a statement of no known form."""
     tree = ast.parse(text)
     kernels = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and dotted(node.value.func) == "async_compile.triton":
-            name, source = node.value.args[:2]
-            assert isinstance(name, ast.Constant) and isinstance(source, ast.Constant)
-            kernels[str(name.value)] = str(source.value)
-    call = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "call")
+    for value in (node.value for node in tree.body if isinstance(node, ast.Assign)):
+        if isinstance(value, ast.Call) and dotted(value.func) == "async_compile.triton":
+            name, source = map(ast.literal_eval, value.args[:2])
+            kernels[name] = source
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    jitted = [node for node in functions if "triton.jit" in map(dotted, node.decorator_list)]
+    shared = [ast.unparse(node) for node in jitted if not node.name.startswith("triton_")]
+    kernels |= {n.name: "\n".join([*shared, ast.unparse(n)]) for n in jitted if n.name.startswith("triton_")}
+    call = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "call"), None)
+    if call is None:
+        raise Unsupported("a wrapper without a call")
     wrapper = Wrapper(kernels, [], [], [])
     for line in _flat(call.body):
         _statement(line, wrapper)
@@ -107,7 +114,8 @@ def _call(call: ast.Call, wrapper: Wrapper) -> None:
     name = dotted(call.func)
     launched = call.func.value if isinstance(call.func, ast.Subscript) else None
     if isinstance(launched, ast.Name):
-        wrapper.steps.append(Launch(launched.id, [ast.unparse(arg) for arg in call.args]))
+        blocks = {w.arg: ast.unparse(w.value) for w in call.keywords if w.arg and w.arg.endswith("BLOCK")}
+        wrapper.steps.append(Launch(launched.id, [ast.unparse(arg) for arg in call.args], blocks))
     elif name.endswith(".run") and name.removesuffix(".run") in wrapper.kernels:
         wrapper.steps.append(Launch(name.removesuffix(".run"), [ast.unparse(arg) for arg in call.args]))
     elif name.startswith("extern_kernels."):

@@ -21,3 +21,6 @@ ALONE: frozenset[str] = indexing.ALONE
 
 PROLOGUES: dict[str, str] = dict.fromkeys(rows.REDUCTIONS, "self")
 """The argument that an anchor can compute while it loads it."""
+
+MORE_PROLOGUES: dict[str, str] = {**PROLOGUES, "softmax": "self", "log_softmax": "self", "layer_norm": "input"}
+"""The same where saved memory traffic counts for more than plain kernels: these read their argument several times."""

@@ -5,6 +5,8 @@ under an older one is scaled down. Heads too wide for a tile become a product, a
 grouped queries are left out.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -15,7 +17,7 @@ from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.simplify import Maker, rule
 from tritonsmith.data.lower.site import Site, compute, load
 from tritonsmith.data.lower.text import Kernel
-from tritonsmith.data.lower.trace import Op, Untraceable, Value
+from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, prune
 
 BLOCK_M, BLOCK_N = 64, 32
 """Queries and keys of a tile."""
@@ -30,7 +32,7 @@ def _attention(op: Op, make: Maker) -> Value | None:
     mask, causal, scale = op.args.get("attn_mask"), op.args.get("is_causal"), op.args.get("scale")
     if op.args.get("dropout_p") or op.args.get("enable_gqa"):
         raise Untraceable("attention with dropout or grouped queries")
-    if isinstance(mask, Value) and _is_triangle(make, mask):
+    if isinstance(mask, Value) and mask.dtype == torch.bool and is_future(make.producers, mask, later=False):
         args = {**op.args, "attn_mask": None, "is_causal": True}
         return make(op.name, op.result.shape, op.result.dtype, **args)
     if q.shape[-1] <= MAX_HEAD and q.shape[-1] == v.shape[-1]:
@@ -51,18 +53,80 @@ def _attention(op: Op, make: Maker) -> Value | None:
     return make("matmul", op.result.shape, q.dtype, self=made, other=v)
 
 
-def _is_triangle(make: Maker, mask: Value) -> bool:
-    """Whether a mask says that keys come no later than the query."""
-    op = make.producers.get(mask)
-    if op is None or op.name != "le" or len(mask.shape) < 2 or mask.dtype != torch.bool:
+def is_future(producers: Mapping[Value, Op], mask: Value, later: bool) -> bool:
+    """Whether a mask is true where the key comes after the query (`later`), or where it does not."""
+    op = producers.get(mask)
+    while op is not None and op.name in ("bitwise_not", "logical_not", "as_float", "eq"):
+        if op.name == "eq" and op.args["other"] != 0:
+            return False
+        later = later if op.name == "as_float" else not later
+        op = producers.get(op.tensor("self"))
+    if op is None or not isinstance(op.args.get("other"), Value):
         return False
-    sides = [make.producers.get(one) for one in (op.tensor("self"), op.args.get("other")) if isinstance(one, Value)]
-    places = [
-        (side.args["dim"] - len(side.result.shape) if isinstance(side.args["dim"], int) else None)
-        for side in sides
-        if side is not None and side.name == "index"
-    ]
-    return places == [-1, -2]
+    columns, rows = _place(producers, op.tensor("self")), _place(producers, op.tensor("other"))
+    # columns <= rows holds for the past; columns >= rows + 1 for the future
+    wanted = (("ge", (-1, 0), (-2, 1)), ("gt", (-1, 0), (-2, 0))) if later else (("le", (-1, 0), (-2, 0)),)
+    return (op.name, columns, rows) in wanted
+
+
+def _place(producers: Mapping[Value, Op], value: Value) -> tuple[int, object] | None:
+    """The dimension, counted from the end, whose coordinate this is, and what is added to it."""
+    op, added = producers.get(value), 0
+    if op is not None and op.name == "add" and isinstance(op.args["other"], int):
+        op, added = producers.get(op.tensor("self")), op.args["other"]
+    if op is None or op.name != "index":
+        return None
+    dim = op.args["dim"]
+    return (dim - len(op.result.shape), added) if isinstance(dim, int) else None
+
+
+def merge(program: Program) -> None:
+    """Softmax between two products, scaled and causally masked or not, becomes one operator, in place."""
+    producers = {result: op for op in program.ops for result in op.results}
+    readers = Counter(operand for op in program.ops for operand in op.operands) + Counter(program.outputs)
+    for place, op in enumerate(program.ops):
+        if op.name in ("matmul", "bmm") and (args := _chain(op, producers, readers)) is not None:
+            program.ops[place] = Op("scaled_dot_product_attention", args, op.results, op.owner)
+    prune(program)
+
+
+def _chain(op: Op, producers: Mapping[Value, Op], readers: Mapping[Value, int]) -> dict[str, object] | None:
+    """The arguments of the attention that ends in this product; None where it is another."""
+
+    def before(value: Value, *names: str) -> Op | None:
+        found = producers.get(value)
+        return found if found is not None and found.name in names and readers[value] == 1 else None
+
+    softmax = before(op.tensor("self"), "softmax")
+    if (
+        softmax is None
+        or op.args.get("transposed") != (False, False)
+        or not isinstance(dim := softmax.args["dim"], int)
+    ):
+        return None
+    scores = softmax.tensor("self")
+    if dim % len(scores.shape) != len(scores.shape) - 1:
+        return None
+    causal = False
+    if (masked := before(scores, "masked_fill", "where")) is not None:
+        condition = masked.tensor("mask" if masked.name == "masked_fill" else "condition")
+        filled = masked.args["value" if masked.name == "masked_fill" else "other"]
+        if filled != float("-inf") or not is_future(producers, condition, masked.name == "masked_fill"):
+            return None
+        scores, causal = masked.tensor("self"), True
+    factor, divided = 1.0, False
+    if (scaled := before(scores, "mul", "div")) is not None:
+        factor, divided = scaled.args["other"], scaled.name == "div"
+        if not isinstance(factor, (int, float)):
+            return None
+        scores = scaled.tensor("self")
+    product = before(scores, "matmul", "bmm")
+    if product is None or product.args.get("transposed") != (False, True):
+        return None
+    q, k, v = product.tensor("self"), product.tensor("other"), op.tensor("other")
+    if q.shape[-1] > MAX_HEAD or q.shape[-1] != v.shape[-1]:
+        return None
+    return {"query": q, "key": k, "value": v, "is_causal": causal, "scale": factor, "divided": divided}
 
 
 def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
@@ -98,7 +162,7 @@ def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
     kernel.line("rn = start + tl.arange(0, BLOCK_N)", 1)
     kernel.line(keys.read(kernel), 1)
     scale = _scale(forward, kernel, op, q.size(rank - 1))
-    kernel.line(f'score = tl.dot(q, k, input_precision="ieee") * {scale}', 1)
+    kernel.line(f'score = tl.dot(q, k, input_precision="ieee"){scale}', 1)
     _mask(forward, kernel, tile, mask, causal)
     for line in (
         "peak = tl.maximum(top, tl.max(score, axis=1, keep_dims=True))",
@@ -130,9 +194,14 @@ def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
 
 
 def _scale(forward: Forward, kernel: Kernel, op: Op, width: str) -> str:
-    """The factor on the scores: the task's, or one over the root of the head's width."""
+    """What the scores are multiplied with, or divided by: the task's, or one over the root of the head's width."""
     given = op.args.get("scale")
-    return forward.number(kernel, op, "scale", given) if given is not None else kernel.size("scale", f"{width} ** -0.5")
+    if given == 1.0:
+        return ""
+    scale = (
+        forward.number(kernel, op, "scale", given) if given is not None else kernel.size("scale", f"{width} ** -0.5")
+    )
+    return f" / {scale}" if op.args.get("divided") else f" * {scale}"
 
 
 def _mask(forward: Forward, kernel: Kernel, tile: Tile, mask: object, causal: bool) -> None:

@@ -4,8 +4,8 @@ import ast
 
 from torch.utils import _pytree as pytree
 
-from tritonsmith.data.lower import simplify, views
-from tritonsmith.data.lower.anchors import ALONE, ANCHORS, PROLOGUES
+from tritonsmith.data.lower import attention, simplify, views
+from tritonsmith.data.lower.anchors import ALONE, ANCHORS, MORE_PROLOGUES, PROLOGUES
 from tritonsmith.data.lower.forward import Forward, members_read, numbers_written
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
@@ -18,8 +18,11 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 
 
-def convert(task: Task) -> Pair | Miss:
-    """A candidate for a task with its plan, not judged yet; or why there is none."""
+def convert(task: Task, merged: bool = False) -> Pair | Miss:
+    """A candidate for a task with its plan, not judged yet; or why there is none.
+
+    `merged` goes beyond what a first version has: attention in one kernel, softmax and layer norm with what is before.
+    """
     try:
         tree = parse(task.source)
         model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
@@ -29,10 +32,12 @@ def convert(task: Task) -> Pair | Miss:
         arguments = [argument.arg for argument in written.args.args[1:]]
         program = trace(task, arguments)
         simplify.simplify(program)
+        if merged:
+            attention.merge(program)
         _move_views(program)
         forward = Forward(program, members_read(model), numbers_written(model))
         _begin(forward)
-        for unit in schedule(program, _kind, PROLOGUES, ALONE):
+        for unit in schedule(program, _kind, MORE_PROLOGUES if merged else PROLOGUES, ALONE):
             _emit(forward, unit)
         result = _returned(forward, program.output)
     except StopIteration:
@@ -163,10 +168,22 @@ def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, arguments
     lines += ["", "class ModelNew(nn.Module):"]
     constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if constructor is not None and len(constructor.body) > 1:
+        for member in _borrowed(model, constructor):
+            lines += [*_indented(ast.unparse(member)), ""]
         lines += [*_indented(_constructor(constructor)), ""]
     lines += [f"    def forward(self, {', '.join(arguments)}):"]
     lines += [f"        {line}" for line in [*forward.lines, f"return {result}"]]
     return "\n".join(lines) + "\n"
+
+
+def _borrowed(model: ast.ClassDef, constructor: ast.FunctionDef) -> list[ast.stmt]:
+    """The class's own figures and methods that its constructor uses, in order."""
+    members = {name: node for node in model.body for name in _defined(node) if name not in ("__init__", "forward")}
+    wanted: list[ast.stmt] = [constructor]
+    for node in wanted:
+        read = {leaf.attr for leaf in ast.walk(node) if isinstance(leaf, ast.Attribute)}
+        wanted += [member for name, member in members.items() if name in read and member not in wanted]
+    return [node for node in model.body if node in wanted[1:]]
 
 
 def _constructor(written: ast.FunctionDef) -> str:
@@ -196,6 +213,8 @@ def _context(tree: ast.Module, model: ast.ClassDef) -> list[str]:
     """The task's own imports, constants, functions and classes that the constructor needs."""
     constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     wanted = _names(constructor) - {a.arg for a in constructor.args.args} if constructor is not None else set()
+    for member in _borrowed(model, constructor) if constructor is not None else ():
+        wanted |= _names(member)
     found: list[str] = []
     for node in reversed(tree.body):
         defined = _defined(node)
@@ -211,6 +230,8 @@ def _defined(node: ast.stmt) -> set[str]:
         return {node.name}
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return {alias.asname or alias.name.split(".")[0] for alias in node.names}
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return {node.target.id}
     if isinstance(node, ast.Assign):
         return {leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)}
     return set()

@@ -52,8 +52,14 @@ class Forward:
             self.helpers.append(source)
 
     def emit(self, kernel: Kernel) -> None:
-        """Launch a finished kernel here."""
-        self.kernels.append(kernel)
+        """Launch a finished kernel here; one that reads like an earlier one is that one, launched again."""
+        for known in self.kernels:
+            if replace(kernel, name=known.name).definition() == known.definition():
+                self.notes = [note for note in self.notes if not note.startswith(f"{kernel.name}: ")]
+                kernel.name = known.name
+                break
+        else:
+            self.kernels.append(kernel)
         self.lines += kernel.launch()
 
     # -- tensors
@@ -142,7 +148,17 @@ class Forward:
         one = given[min(index or 0, len(given) - 1)] if isinstance(given, (list, tuple)) else given
         if op.owner and (found := self._member(op.owner, name, one, index)):
             return found
-        return self._attribute(one) or spell(one)
+        return self._named(name, one) or self.spelled(one)
+
+    def spelled(self, given: object) -> str:
+        """A number as `forward` writes it: the model's own member that has this value, or a literal."""
+        return self._attribute(given) or spell(given)
+
+    def _named(self, name: str, given: object) -> str | None:
+        """The model's own member that is called as the argument is and has this value."""
+        own = vars(self.program.model).get(name)
+        same = name in self.read_members and type(own) in (int, float) and own == given
+        return f"self.{name}" if same else None
 
     def number(self, kernel: Kernel, op: Op, name: str, given: object) -> str:
         """An argument that is a number, as a kernel writes it: its own parameter where it is a member of the model."""
@@ -190,7 +206,7 @@ class Forward:
 
     def _attribute(self, given: object) -> str | None:
         """A member of the model itself that has this value and that its methods read."""
-        if type(given) not in (int, float) or given in (0, 1, -1):
+        if type(given) not in (int, float) or given in (0, 1, -1) or given in self.literals:
             return None
         for name, value in vars(self.program.model).items():
             if name in self.read_members and type(value) is type(given) and value == given:
@@ -225,8 +241,18 @@ def members_read(model: ast.ClassDef) -> frozenset[str]:
 def numbers_written(model: ast.ClassDef) -> frozenset[float]:
     """Numbers in the class's methods other than the constructor."""
     methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
-    constants = [n for method in methods for n in ast.walk(method) if isinstance(n, ast.Constant)]
-    return frozenset(n.value for n in constants if isinstance(n.value, (int, float)))
+    values = [_folded(node) for method in methods for node in ast.walk(method)]
+    return frozenset(value for value in values if value is not None)
+
+
+def _folded(node: ast.AST) -> float | None:
+    """The number that a literal is, or a product of literals."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return node.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _folded(node.left), _folded(node.right)
+        return left * right if left is not None and right is not None else None
+    return None
 
 
 def _resolve(model: nn.Module, spelled: str) -> nn.Module:

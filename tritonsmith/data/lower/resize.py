@@ -116,8 +116,8 @@ def emit_nearest(forward: Forward, op: Op, unit: Unit) -> None:
             place = f"((o{a} + 0.5) * {scale})" if exact else f"(o{a} * {scale})"
             flat.line(f"i{a} = tl.minimum({place}.to(tl.int32), {extent} - 1)")
         at = [f"i{a}" for a in letters]
-    flat.line(f"x = {flat.value(at)}")
-    flat.finish(op, unit, "x", "each copies the input that its coordinates, scaled down, fall on")
+    x = flat.read(op, unit, flat.value(at))
+    flat.finish(op, unit, x, "each copies the input that its coordinates, scaled down, fall on")
 
 
 def emit_linear(forward: Forward, op: Op, unit: Unit) -> None:
@@ -186,8 +186,8 @@ def emit_pad(forward: Forward, op: Op, unit: Unit) -> None:
     if conditions:
         flat.line(f"inside = mask & {' & '.join(conditions)}")
         inside = "inside"
-    flat.line(f"x = {flat.value([f'i{a}' for a in axes(rank)], inside, _fill(flat, op))}")
-    flat.finish(op, unit, "x", "each finds the input it copies, or takes the fill" if conditions else _COPIES)
+    x = flat.read(op, unit, flat.value([f"i{a}" for a in axes(rank)], inside, _fill(flat, op)))
+    flat.finish(op, unit, x, "each finds the input it copies, or takes the fill" if conditions else _COPIES)
 
 
 _COPIES = "each finds the input it copies"
@@ -240,8 +240,8 @@ def emit_pixel_shuffle(forward: Forward, op: Op, unit: Unit) -> None:
     flat = begin(forward, op, unit, "pixel_shuffle", source, shape, 2, channels=channels)
     flat.kernel.constant("R", factor)
     flat.line("channel = (plane * R + oy % R) * R + ox % R")
-    flat.line(f"x = {flat.value(['oy // R', 'ox // R'], plane='channel')}")
-    flat.finish(op, unit, "x", "each finds its channel in its place within the R x R square")
+    x = flat.read(op, unit, flat.value(["oy // R", "ox // R"], plane="channel"))
+    flat.finish(op, unit, x, "each finds its channel in its place within the R x R square")
 
 
 def emit_pixel_unshuffle(forward: Forward, op: Op, unit: Unit) -> None:
@@ -258,8 +258,8 @@ def emit_pixel_unshuffle(forward: Forward, op: Op, unit: Unit) -> None:
     flat.kernel.constant("R", factor)
     flat.line("iy = oy * R + plane // R % R")
     flat.line("ix = ox * R + plane % R")
-    flat.line(f"x = {flat.value(['iy', 'ix'], plane='plane // (R * R)')}")
-    flat.finish(op, unit, "x", "each finds its place within the R x R square in its channel")
+    x = flat.read(op, unit, flat.value(["iy", "ix"], plane="plane // (R * R)"))
+    flat.finish(op, unit, x, "each finds its place within the R x R square in its channel")
 
 
 def emit_channel_shuffle(forward: Forward, op: Op, unit: Unit) -> None:
@@ -276,8 +276,8 @@ def emit_channel_shuffle(forward: Forward, op: Op, unit: Unit) -> None:
     flat.kernel.constant("GROUPS", groups)
     flat.line("channel = plane % C")
     flat.line("source = plane - channel + channel % GROUPS * (C // GROUPS) + channel // GROUPS")
-    flat.line(f"x = {flat.value([f'o{a}' for a in axes(rank)], plane='source')}")
-    flat.finish(op, unit, "x", "each copies from the channel that lands here")
+    x = flat.read(op, unit, flat.value([f"o{a}" for a in axes(rank)], plane="source"))
+    flat.finish(op, unit, x, "each copies from the channel that lands here")
 
 
 EMITTERS: dict[str, Emitter] = {

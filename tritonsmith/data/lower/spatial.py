@@ -208,6 +208,14 @@ class Flat:
         cast = ".to(tl.float32)" if self.source.floating else ""
         return f"tl.load({pointer} + {offset}, mask={mask}, other={other}){cast}"
 
+    def read(self, op: Op, unit: Unit, expression: str) -> str:
+        """Assign what was read from the source; the name. An epilogue that reads the source again has `x` for that."""
+        others = [v for v in unit.group.externals if v is not op.result] if unit.group else []
+        if any(self.forward.held(v).name == self.source.name for v in others):
+            return self.kernel.value(expression)
+        self.line(f"x = {expression}")
+        return "x"
+
     def finish(self, op: Op, unit: Unit, result: str, note: str) -> None:
         """The epilogue on the outputs, their way to memory, and the launch."""
         kernel = self.kernel

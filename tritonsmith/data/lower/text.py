@@ -16,6 +16,7 @@ import triton.language as tl
 
 _WIDTH = 110
 _WORDS = """
+batch score shrink input vars open help compile
 acc base cols lane mask n offs out out_ptr pid r rows row rm rn rk start tl torch triton nn parts part
 self None True False keep pos top total peak mean rstd I N M K R BLOCK carry best index
 C F image pixel pixels filters channel plane group

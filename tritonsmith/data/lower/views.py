@@ -9,7 +9,24 @@ from tritonsmith.data.lower.trace import Op, Untraceable, Value
 
 
 def _shape(forward: Forward, op: Op, source: Value) -> str:
-    return ", ".join(new_sizes(forward.held(source).name, source.shape, op.result.shape))
+    follow = new_sizes(forward.held(source).name, source.shape, op.result.shape)
+    given = op.args.get("size", op.args.get("shape"))
+    if not isinstance(given, list) or len(given) != len(follow):
+        return ", ".join(follow)
+    # Where the task leaves a size to torch, so does the answer; a number that the task writes or keeps is itself.
+    free = given.index(-1) if -1 in given else None
+    sizes = []
+    for d, (size, expression) in enumerate(zip(op.result.shape, follow, strict=True)):
+        if d == free:
+            sizes.append("-1")
+        elif size in forward.literals and size > 1:
+            sizes.append(str(size))
+        elif expression == "-1" and free is None:
+            sizes.append(expression)
+        else:
+            plain = expression == "-1" or expression.isdigit()
+            sizes.append(forward.spelled(size) if plain else expression)
+    return ", ".join(sizes)
 
 
 def new_sizes(name: str, old: Sequence[int], new: Sequence[int]) -> list[str]:

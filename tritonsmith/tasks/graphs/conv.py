@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from tritonsmith.tasks.graphs.dims import Dim, Shape, Solver, add, divide, multiply
+from tritonsmith.tasks.graphs.dims import Dim, MisfitError, Shape, Solver, add, divide, multiply
 from tritonsmith.tasks.graphs.operator import Attributes, Operator, Parameter, Value, integer, need_rank
 
 FAMILY = "conv"
@@ -32,6 +32,7 @@ def describe(solver: Solver, shape: Shape) -> None:
 
 
 def _slide(solver: Solver, shape: Shape, channels: Dim, a: Attributes) -> Shape:
+    _check_padding(a, len(shape) - 2)
     spatial = [
         window(
             solver,
@@ -44,6 +45,13 @@ def _slide(solver: Solver, shape: Shape, channels: Dim, a: Attributes) -> Shape:
         for place, dim in enumerate(shape[2:])
     ]
     return (shape[0], channels, *spatial)
+
+
+def _check_padding(a: Attributes, rank: int) -> None:
+    """Nobody pads by more than the kernel reaches."""
+    for place in range(rank):
+        if _along(a["padding"], place) > _along(a["dilation"], place) * (_along(a["kernel_size"], place) - 1):
+            raise MisfitError("padded by more than the kernel reaches")
 
 
 def _convolve(rank: int) -> Callable[[Solver, Sequence[Shape], Attributes], Shape]:
@@ -73,6 +81,7 @@ def _spread(rank: int) -> Callable[[Solver, Sequence[Shape], Attributes], Shape]
     def rule(solver: Solver, shapes: Sequence[Shape], a: Attributes) -> Shape:
         need_rank(shapes[0], rank + 2)
         describe(solver, shapes[0])
+        _check_padding(a, rank)
         channels = solver.fresh("out_channels")
         groups = integer(a, "groups")
         if groups > 1:
@@ -81,6 +90,8 @@ def _spread(rank: int) -> Callable[[Solver, Sequence[Shape], Attributes], Shape]
         spatial = []
         for place, dim in enumerate(shapes[0][2:]):
             stride, padding = _along(a["stride"], place), _along(a["padding"], place)
+            if integer(a, "output_padding") >= max(stride, _along(a["dilation"], place)):
+                raise MisfitError("output padding must be smaller than stride or dilation")
             reach = _along(a["dilation"], place) * (_along(a["kernel_size"], place) - 1)
             extra = reach - 2 * padding + _along(a["output_padding"], place) + 1 - stride
             spatial.append(add(multiply(dim, stride), extra))
@@ -101,11 +112,8 @@ def _kernel(rank: int, even: bool = True) -> Callable[[random.Random, int], Valu
     return choose
 
 
-def _sized(name: str) -> Callable[[Sequence[Shape], Shape], Mapping[str, Dim]]:
-    def sizes(shapes: Sequence[Shape], out: Shape) -> Mapping[str, Dim]:
-        return {"in_channels": shapes[0][1], "out_channels": out[1]}
-
-    return sizes
+def _sizes(shapes: Sequence[Shape], out: Shape) -> Mapping[str, Dim]:
+    return {"in_channels": shapes[0][1], "out_channels": out[1]}
 
 
 def _weights(rank: int, transposed: bool = False, depthwise: bool = False) -> Callable[..., Mapping[str, Parameter]]:
@@ -129,9 +137,13 @@ def _weights(rank: int, transposed: bool = False, depthwise: bool = False) -> Ca
 _BIAS = (True, True, True, False)
 
 
+def _uneven(rank: int, *values: tuple[int, int]) -> tuple[Value, ...]:
+    """Values that differ from axis to axis, in two dimensions."""
+    return values if rank == 2 else ()
+
+
 def _strides(rank: int) -> tuple[Value, ...]:
-    uneven: tuple[Value, ...] = ((1, 2), (2, 1)) if rank == 2 else ()
-    return (1,) * 14 + (2,) * 6 + (3,) + uneven
+    return (1,) * 14 + (2,) * 6 + (3, *_uneven(rank, (1, 2), (2, 1)))
 
 
 def _conv(rank: int, weight: float) -> Operator:
@@ -149,13 +161,13 @@ def _conv(rank: int, weight: float) -> Operator:
         attributes={
             "kernel_size": _kernel(rank),
             "stride": _strides(rank),
-            "padding": (0, 0, 0, 1, 1, 1, 2, 3),
-            "dilation": (1,) * 12 + (2, 3),
+            "padding": (0, 0, 0, 1, 1, 1, 2, 3) * 3 + _uneven(rank, (1, 0), (1, 2), (2, 1), (3, 1)),
+            "dilation": (1,) * 24 + (2, 2, 3) + _uneven(rank, (2, 1), (1, 2)),
             "groups": (1,) * 14 + (2, 4, 8),
             "bias": _BIAS,
         },
         ranks=(rank + 2,),
-        sizes=_sized("conv"),
+        sizes=_sizes,
         parameters=_weights(rank),
         weight=weight,
     )
@@ -181,7 +193,7 @@ def _conv_depthwise(rank: int, weight: float) -> Operator:
             "bias": _BIAS,
         },
         ranks=(rank + 2,),
-        sizes=_sized("conv"),
+        sizes=_sizes,
         parameters=_weights(rank, depthwise=True),
         weight=weight,
     )
@@ -208,7 +220,7 @@ def _conv_transposed(rank: int, weight: float) -> Operator:
         ),
         attributes={
             "kernel_size": _kernel(rank),
-            "stride": (1, 1, 1, 2, 2, 2, 3, *(((1, 2), (2, 1)) if rank == 2 else ())),
+            "stride": (1, 1, 1, 2, 2, 2, 3, *_uneven(rank, (1, 2), (2, 1))),
             "padding": (0, 0, 1, 1, 2),
             "output_padding": _output_padding,
             "dilation": (1,) * 9 + (2,),
@@ -216,7 +228,7 @@ def _conv_transposed(rank: int, weight: float) -> Operator:
             "bias": _BIAS,
         },
         ranks=(rank + 2,),
-        sizes=_sized("conv"),
+        sizes=_sizes,
         parameters=_weights(rank, transposed=True),
         weight=weight,
     )

@@ -103,9 +103,9 @@ class Solver:
         return symbol
 
     def hint(self, dim: Dim, role: str) -> None:
-        """Say what a size is, where it is still free."""
+        """Say what a size is, where it is still free and not known to be what a layer gives."""
         found = self.find(dim)
-        if isinstance(found, Symbol):
+        if isinstance(found, Symbol) and not self.roles[found].startswith("out_"):
             self.roles[found] = role
 
     def find(self, dim: Dim) -> Dim:
@@ -128,6 +128,13 @@ class Solver:
         left, right = self.find(left), self.find(right)
         if left == right:
             return left
+        if (
+            isinstance(left, Term)
+            and isinstance(right, Term)
+            and (left.operator, left.right) == (right.operator, right.right)
+        ):
+            self.same(left.left, right.left)
+            return self.find(left)
         younger = isinstance(left, Symbol) and isinstance(right, Symbol) and left.index < right.index
         if younger or not isinstance(left, Symbol):
             left, right = right, left
@@ -142,7 +149,9 @@ class Solver:
         found = self.find(dim)
         if isinstance(found, int) and found % by == 0:
             return
-        core = found.left if isinstance(found, Term) and found.operator == "*" and isinstance(found.right, int) else found
+        core = (
+            found.left if isinstance(found, Term) and found.operator == "*" and isinstance(found.right, int) else found
+        )
         if not isinstance(core, Symbol):
             raise MisfitError(f"{found} may not be divisible by {by}")
         self.divisors.append((found, by))

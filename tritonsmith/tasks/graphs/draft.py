@@ -27,7 +27,9 @@ class Draft:
     solver: Solver = field(default_factory=Solver)
 
     def leaf(self, kind: str, pattern: str) -> int:
-        """Add an input or a parameter; its place."""
+        """Add an input or a parameter; its place. Raises ValueError for a pattern that is none."""
+        if not set(pattern) <= {"n", "1"} or len(pattern) not in _ROLES:
+            raise ValueError(f"no pattern of dimensions: {pattern}")
         roles = _ROLES[len(pattern)]
         shape = tuple(
             1 if letter == "1" else self.solver.fresh(role) for letter, role in zip(pattern, roles, strict=True)
@@ -37,7 +39,11 @@ class Draft:
         return len(self.items) - 1
 
     def apply(self, operator: Operator, operands: Sequence[int], attributes: Mapping[str, Value]) -> int:
-        """Add an operator; its place. Raises MisfitError, and changes nothing, where it does not fit."""
+        """Add an operator; its place. Raises MisfitError, and changes nothing, where it does not fit.
+
+        Raises ValueError for operands or attributes that are not the operator's.
+        """
+        _check(operator, operands, attributes)
         trial = self.solver.copy()
         given = [trial.shape(self.shapes[place]) for place in operands]
         if len(given[0]) not in operator.ranks:
@@ -61,6 +67,16 @@ class Draft:
         return Graph.of(self.items, output, is_commutative)
 
 
+def _check(operator: Operator, operands: Sequence[int], attributes: Mapping[str, Value]) -> None:
+    if len(operands) != 1 + len(operator.further) or list(attributes) != list(operator.attributes):
+        raise ValueError(f"{operator.name} takes {1 + len(operator.further)} operands and {list(operator.attributes)}")
+    for name, value in attributes.items():
+        choice = operator.attributes[name]
+        kinds = (int, tuple) if callable(choice) else tuple(type(one) for one in choice)
+        if not isinstance(value, kinds):
+            raise ValueError(f"{operator.name} takes no {name}={value!r}")
+
+
 def replay(graph: Graph) -> Draft:
     """The draft of a graph, shapes solved. Raises ValueError for a graph that is not valid."""
     draft = Draft()
@@ -70,7 +86,7 @@ def replay(graph: Graph) -> Draft:
                 draft.leaf(item.kind, item.pattern)
             else:
                 draft.apply(TABLE[item.name], item.operands, dict(item.attributes))
-    except (MisfitError, KeyError) as error:
+    except (MisfitError, KeyError, IndexError, TypeError, ValueError, AssertionError) as error:
         raise ValueError(f"no valid graph: {graph}: {error}") from error
     return draft
 

@@ -22,7 +22,8 @@ from tritonsmith.tasks.graphs.operator import FIELD, HELD, OPERANDS, Value
 from tritonsmith.tasks.graphs.sizes import Sizes
 from tritonsmith.tasks.graphs.table import TABLE
 
-_POOL = torch.randn(1 << 20, generator=torch.Generator().manual_seed(0)).double()
+_POOL = 1 << 20
+"""Normal numbers that are drawn once; every leaf is a part of them."""
 _FAR = torch.tensor([-5.0, 5.0, -4.5, 4.5, 0.0625], dtype=torch.float64)
 
 
@@ -30,7 +31,7 @@ def literal(value: Value) -> str:
     """An attribute's value as people write it."""
     if isinstance(value, str):
         return json.dumps(value)
-    return repr(value)
+    return repr(value).replace("e-0", "e-")
 
 
 @cache
@@ -50,10 +51,15 @@ def _code(name: str, attributes: tuple[tuple[str, Value], ...]) -> CodeType:
 def normal(shape: Sequence[int], seed: int) -> Tensor:
     """Normal values in float64, float32 by nature; the same for the same seed."""
     count = math.prod(shape)
-    start = seed * 7919 % (len(_POOL) // 2)
-    if start + count > len(_POOL):
+    start = seed * 7919 % (_POOL // 2)
+    if start + count > _POOL:
         return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).double()
-    return _POOL[start : start + count].view(*shape).clone()
+    return _pool()[start : start + count].view(*shape).clone()
+
+
+@cache
+def _pool() -> Tensor:
+    return torch.randn(_POOL, generator=torch.Generator().manual_seed(0)).double()
 
 
 def _uniform(shape: Sequence[int], seed: int) -> Tensor:
@@ -102,6 +108,7 @@ class Evaluation:
     sizes: Sizes
     uniform: bool = False
     """Whether normal inputs are drawn from 0 to 1 instead."""
+    seed: int = 0
     drawn: dict[int, Tensor] = field(default_factory=dict)
     held: dict[int, dict[str, Tensor]] = field(default_factory=dict)
 
@@ -114,7 +121,7 @@ class Evaluation:
         shape = concrete(self.draft.shape(place), self.sizes)
         picks = item.kind in ("labels", "indices")
         values = evaluate(index_range(self.draft, place), self.sizes) if picks else 2
-        found = draw_leaf(item, shape, values, place + (1000 if again else 0), self.uniform)
+        found = draw_leaf(item, shape, values, place + (1000 if again else 0) + 37 * self.seed, self.uniform)
         return found if again else self.drawn.setdefault(place, found)
 
     def parameters(self, place: int) -> dict[str, Tensor]:
@@ -131,7 +138,7 @@ class Evaluation:
             for number, (name, parameter) in enumerate(parameters.items()):
                 shape = concrete(parameter.shape, self.sizes)
                 fan_in = math.prod(shape[1:]) if name == "weight" else fan_in
-                found[name] = _initial(parameter.init, shape, fan_in, 100 * place + number + 50)
+                found[name] = _initial(parameter.init, shape, fan_in, 100 * place + number + 50 + 37 * self.seed)
         return self.held.setdefault(place, found)
 
     def node(self, place: int, operands: Sequence[Tensor], dtype: torch.dtype = torch.float64) -> Tensor:
@@ -144,7 +151,10 @@ class Evaluation:
         return eval(_code(item.name, item.attributes), names)  # our own text, from the operator table
 
     def run(
-        self, dtype: torch.dtype = torch.float64, known: Sequence[Tensor] = (), changed: Mapping[int, Tensor] | None = None
+        self,
+        dtype: torch.dtype = torch.float64,
+        known: Sequence[Tensor] = (),
+        changed: Mapping[int, Tensor] | None = None,
     ) -> list[Tensor]:
         """Every value in a precision; the first ones may be known, others may be put in place of what they are."""
         values = list(known)

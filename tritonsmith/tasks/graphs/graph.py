@@ -92,7 +92,7 @@ class Graph:
         """Inverse of `str`. Raises ValueError for what is no graph."""
         try:
             return cls(tuple(_items(ast.parse(text))))
-        except (SyntaxError, KeyError, AttributeError, IndexError, TypeError) as error:
+        except (SyntaxError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ValueError(f"no operator graph: {text!r}") from error
 
     @property
@@ -188,7 +188,8 @@ def _items(tree: ast.Module) -> list[Item]:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             raise TypeError("a graph is assignments of calls")
         call, target = statement.value, statement.targets[0]
-        assert isinstance(call.func, ast.Name) and isinstance(target, ast.Name)
+        if not isinstance(call.func, ast.Name) or not isinstance(target, ast.Name):
+            raise TypeError("a graph calls operators by name")
         if call.func.id in LEAVES:
             items.append(Leaf(call.func.id, ast.literal_eval(call.args[0])))
         else:

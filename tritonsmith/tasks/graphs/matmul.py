@@ -31,6 +31,8 @@ def _product(left: str, right: str, result: str) -> Callable[[Solver, Sequence[S
             need_rank(shape, len(letters))
             for letter, dim in zip(letters, shape, strict=True):
                 known[letter] = solver.same(known[letter], dim) if letter in known else dim
+        if "n" in known and len(result) == 2:
+            solver.hint(known["n"], "out_features")
         return tuple(solver.find(known[letter]) for letter in result)
 
     return rule

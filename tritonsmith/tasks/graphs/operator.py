@@ -31,7 +31,8 @@ class Parameter:
 
     shape: Shape
     init: str = "uniform"
-    """`uniform` within 1/sqrt(fan in), as nn.Linear does; `ones`, `zeros`, `normal`, or `variance` (0.5 to 1.5)."""
+    """`uniform` within 1/sqrt(fan in), as nn.Linear does, and `bias` likewise; `ones`, `zeros`, `normal`, or
+    `variance`, from 0.5 to 1.5."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,11 @@ class Operator:
     """Expressions of `forward`. The first one uses operands, attributes and parameters only."""
     shape: ShapeRule
     modules: tuple[str, ...] = ()
-    """The `nn` module that does the same, as made in `__init__`; it is called with the first operands."""
+    """The `nn` module that does the same, as made in `__init__`."""
+    call: str = "{x}"
+    """What the module is called with; an operand that is not in it is the module's own."""
+    after: tuple[str, ...] = ()
+    """Statements of `__init__` once `self.{member}` is made."""
     attributes: Mapping[str, Choice] = field(default_factory=dict)
     further: tuple[str, ...] = ()
     """What the operands after the first are: `value`, or a kind of leaf (`labels`, `mask`, ...)."""
@@ -94,8 +99,10 @@ def broadcast(solver: Solver, shapes: Sequence[Shape], attributes: Attributes) -
 
 
 def axis(rng: random.Random, rank: int) -> int:
-    """Any axis."""
-    return rng.randrange(rank)
+    """An axis: the last one half of the time, the first of several seldom."""
+    if rank == 1 or rng.random() < 0.5:
+        return rank - 1
+    return 0 if rng.random() < 0.15 else rng.randrange(1, rank)
 
 
 def integer(attributes: Attributes, name: str) -> int:

@@ -1,7 +1,5 @@
 """Operators on each element: activations, functions, arithmetic with constants and with other values, selections."""
 
-import random
-
 from tritonsmith.tasks.graphs.operator import Choice, Operator, broadcast, same, steps
 
 FAMILY = "pointwise"
@@ -50,7 +48,9 @@ ACTIVATIONS = (
     _activation("softplus", "nn.Softplus()", "F.softplus({x})", weight=1.5),
     _activation("selu", "nn.SELU()", "F.selu({x})", "torch.selu({x})"),
     _activation("mish", "nn.Mish()", "F.mish({x})", "{x} * torch.tanh(F.softplus({x}))", weight=2.5),
-    _activation("softsign", "nn.Softsign()", "F.softsign({x})", "{x} / (1.0 + torch.abs({x}))", "{x} / (1 + {x}.abs())"),
+    _activation(
+        "softsign", "nn.Softsign()", "F.softsign({x})", "{x} / (1.0 + torch.abs({x}))", "{x} / (1 + {x}.abs())"
+    ),
     _activation(
         "hardswish", "nn.Hardswish()", "F.hardswish({x})", "{x} * torch.clamp(({x} + 3) / 6, 0, 1)", weight=1.5
     ),
@@ -58,20 +58,22 @@ ACTIVATIONS = (
     _activation("logsigmoid", "nn.LogSigmoid()", "F.logsigmoid({x})", "-F.softplus(-{x})"),
     _activation("tanhshrink", "nn.Tanhshrink()", "F.tanhshrink({x})", "{x} - torch.tanh({x})"),
     _activation("relu6", "nn.ReLU6()", "F.relu6({x})", "{x}.clamp(0, 6)"),
+    _activation("elu", "nn.ELU()", "F.elu({x})", weight=1.5),
     Operator(
-        "elu",
+        "elu_alpha",
         FAMILY,
-        ("F.elu({x}, alpha={alpha})", "F.elu({x}{alpha?1.0})"),
+        ("F.elu({x}, alpha={alpha})", "F.elu({x}, {alpha})"),
         same,
-        modules=("nn.ELU({alpha})", "nn.ELU({alpha?1.0})"),
-        attributes={"alpha": (1.0, 1.0, 1.0, 0.5, 0.8, 1.2, 1.5, 2.0)},
+        modules=("nn.ELU({alpha})", "nn.ELU(alpha={alpha})"),
+        attributes={"alpha": (0.5, 0.8, 1.2, 1.5, 2.0)},
+        weight=0.5,
     ),
     Operator(
         "celu",
         FAMILY,
         ("F.celu({x}, alpha={alpha})",),
         same,
-        modules=("nn.CELU({alpha})", "nn.CELU({alpha?1.0})"),
+        modules=("nn.CELU({alpha})", "nn.CELU(alpha={alpha})"),
         attributes={"alpha": (0.5, 0.75, 1.25, 1.5, 2.0)},
         weight=0.5,
     ),
@@ -105,8 +107,12 @@ ACTIVATIONS = (
     Operator(
         "clamp",
         FAMILY,
-        ("torch.clamp({x}, {low}, {high})", "{x}.clamp({low}, {high})", "F.hardtanh({x}, {low}, {high})",
-         "torch.clamp({x}, min={low}, max={high})"),
+        (
+            "torch.clamp({x}, {low}, {high})",
+            "{x}.clamp({low}, {high})",
+            "F.hardtanh({x}, {low}, {high})",
+            "torch.clamp({x}, min={low}, max={high})",
+        ),
         same,
         modules=("nn.Hardtanh({low}, {high})", "nn.Hardtanh(min_val={low}, max_val={high})"),
         attributes={"low": _LOW, "high": _HIGH},
@@ -127,7 +133,7 @@ FUNCTIONS = (
     _function("erf", "torch.erf({x})", weight=0.3),
     _function("atan", "torch.atan({x})", weight=0.2),
     _function("log", "torch.log({x})", "{x}.log()", positive=True),
-    _function("log1p", "torch.log1p({x})", weight=0.3),
+    _function("log1p", "torch.log1p({x})", weight=0.3, positive=True),
     _function("sqrt", "torch.sqrt({x})", "{x}.sqrt()", positive=True),
     _function("rsqrt", "torch.rsqrt({x})", "1.0 / torch.sqrt({x})", "{x}.rsqrt()", positive=True),
     _function("reciprocal", "torch.reciprocal({x})", "1.0 / {x}", "1 / {x}", positive=True),
@@ -240,8 +246,3 @@ BINARY = (
 )
 
 TABLE = ACTIVATIONS + FUNCTIONS + CONSTANTS + BINARY
-
-
-def any_activation(rng: random.Random) -> Operator:
-    """An activation, as often as networks have it."""
-    return rng.choices(ACTIVATIONS, [one.weight for one in ACTIVATIONS])[0]

@@ -9,11 +9,6 @@ from tritonsmith.tasks.graphs.operator import Attributes, Operator, axis, same
 FAMILY = "reduction"
 
 
-def _axis(rng: random.Random, rank: int) -> int:
-    """An axis: the last one half of the time, seldom the first of many."""
-    return rank - 1 if rng.random() < 0.5 else rng.randrange(min(1, rank - 1), rank)
-
-
 def _last(rng: random.Random, rank: int) -> int:
     return rank - 1
 
@@ -51,7 +46,7 @@ def _one(name: str, *spellings: str, weight: float = 1.0, last: bool = False, ex
         FAMILY,
         spellings,
         _reduce,
-        attributes={"dim": _axis, "keepdim": (False, False, True)},
+        attributes={"dim": axis, "keepdim": (False, False, True)},
         weight=weight,
         last=last,
         exact=exact,
@@ -101,15 +96,21 @@ REDUCTIONS = (
         weight=0.5,
     ),
     _one("mean_square", "{x}.pow(2).mean(dim={dim}{keepdim?False})", weight=0.4),
-    _one("argmax", "torch.argmax({x}, dim={dim}{keepdim?False})", "{x}.argmax(dim={dim}{keepdim?False})",
-         weight=0.4, last=True, exact=True),
+    _one(
+        "argmax",
+        "torch.argmax({x}, dim={dim}{keepdim?False})",
+        "{x}.argmax(dim={dim}{keepdim?False})",
+        weight=0.4,
+        last=True,
+        exact=True,
+    ),
     _one("argmin", "torch.argmin({x}, dim={dim}{keepdim?False})", weight=0.3, last=True, exact=True),
     Operator(
         "prod",
         FAMILY,
         ("torch.prod({x}, dim={dim}{keepdim?False})", "{x}.prod(dim={dim}{keepdim?False})"),
         _reduce,
-        attributes={"dim": _axis, "keepdim": (False, True)},
+        attributes={"dim": axis, "keepdim": (False, True)},
         first="near_one",
         weight=0.3,
     ),
@@ -136,7 +137,7 @@ REDUCTIONS = (
 
 def _normalised(name: str, *spellings: str, module: str | None = None, weight: float = 1.0) -> Operator:
     modules = (module,) if module else ()
-    return Operator(name, "softmax", spellings, same, modules=modules, attributes={"dim": _axis}, weight=weight)
+    return Operator(name, "softmax", spellings, same, modules=modules, attributes={"dim": axis}, weight=weight)
 
 
 SOFTMAX = (

@@ -1,11 +1,33 @@
 """All operators, by name and by family."""
 
-from tritonsmith.tasks.graphs import conv, matmul, pointwise, reductions
+from tritonsmith.tasks.graphs import (
+    attention,
+    conv,
+    indexing,
+    losses,
+    matmul,
+    norms,
+    pointwise,
+    pooling,
+    reductions,
+    views,
+)
 from tritonsmith.tasks.graphs.operator import Operator
 
 TABLE: dict[str, Operator] = {
     operator.name: operator
-    for operators in (pointwise.TABLE, reductions.TABLE, matmul.TABLE, conv.TABLE)
+    for operators in (
+        pointwise.TABLE,
+        reductions.TABLE,
+        norms.TABLE,
+        matmul.TABLE,
+        conv.TABLE,
+        pooling.TABLE,
+        losses.TABLE,
+        indexing.TABLE,
+        views.TABLE,
+        attention.TABLE,
+    )
     for operator in operators
 }
 FAMILIES: tuple[str, ...] = tuple(dict.fromkeys(operator.family for operator in TABLE.values()))

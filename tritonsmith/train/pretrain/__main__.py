@@ -2,8 +2,9 @@
 
     python -m tritonsmith.train.pretrain --size base --data runs/data --out runs/base --minutes 7
 
-leaves `OUT/model` (bfloat16 safetensors and the tokenizer) and `OUT/outcome.json`. The same command goes on where it
-was stopped or killed. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run.
+leaves `OUT/model` (bfloat16 safetensors and tokenizer) and `OUT/outcome.json`; `--pairs 20000` makes the data first.
+The same command goes on where it was stopped or killed. `--minutes` counts training alone: reading, compiling and
+judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run.
 """
 
 import logging
@@ -19,9 +20,10 @@ import torch
 import typer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from tritonsmith.data.build import build
 from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import models
+from tritonsmith.train import models, trainer
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import loop, packing, rows
 from tritonsmith.train.pretrain.check import check
@@ -53,6 +55,8 @@ def train(
     if done.exists():
         log.info("%s is there already", done)
         return done
+    if not data:
+        raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
     documents = rows.read(data)
     words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
     if length > size.positions:
@@ -69,7 +73,6 @@ def train(
         *(model.num_parameters() / 1e6, len(words), len(documents["train"]), len(packed), length, 100 * packed.filled),
     )
     outcome = loop.fit(model, packed, validation, recipe, device, out / "checkpoint.pt")
-    log.info("%s", outcome)
     torch.nn.Module.to(model, "cpu", torch.bfloat16)
     _whole(done, lambda folder: models.save(model, words, folder))
     loop.write_outcome(outcome, out / "outcome.json")
@@ -102,8 +105,12 @@ def _whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def main(
-    data: Annotated[list[Path], typer.Option(help="Folder or file that `data build` wrote; may be given again.")],
     out: Annotated[Path, typer.Option(help="Folder for the model, its checkpoint and figures.")],
+    data: Annotated[
+        list[Path] | None, typer.Option(help="Folder or file that `data build` wrote; may be given again.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="Verified pairs to make first, in OUT/data, as `data build` does.")] = 0,
+    source: Annotated[str, typer.Option(help="SPEC of the tasks that those are made of.")] = "graphs",
     size: Annotated[str, typer.Option(help=", ".join(models.SIZES))] = "base",
     minutes: Annotated[float, typer.Option(help="Time for training, compiling not counted.")] = 7.0,
     length: Annotated[int, typer.Option(help="Tokens a row; longer documents are left out.")] = 2048,
@@ -115,13 +122,16 @@ def main(
     vocabulary: Annotated[int, typer.Option(help="Size of a new tokenizer at most.")] = 4096,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of a tokenizer to take instead.")] = None,
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
-    tasks: Annotated[str, typer.Option("--check", help="SPEC of held-out tasks to judge afterwards.")] = "",
+    tasks: Annotated[
+        str, typer.Option("--check", help="What to judge afterwards: so many held-out tasks of the data, or a SPEC.")
+    ] = "",
     samples: Annotated[int, typer.Option(help="Completions of each, at temperature 0.8; 1: greedy.")] = 1,
     seed: int = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
     """Train a model from nothing and leave it in OUT/model."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    trainer.quiet()
     device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     if size not in models.SIZES:
         raise UserError(f"--size is one of {', '.join(models.SIZES)}, not {size}")
@@ -135,8 +145,15 @@ def main(
         seed=seed,
         save_minutes=save_minutes,
     )
-    model = train(data, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device)
-    if tasks:
+    folders = list(data or [])
+    if pairs:
+        build(out / "data", pairs, tasks=source, seed=seed)
+        folders.append(out / "data")
+    model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device)
+    if tasks.isdigit():
+        chosen = rows.heldout(folders, int(tasks))
+        check(model, [task for task, _ in chosen], samples, out, {task.id: family for task, family in chosen})
+    elif tasks:
         check(model, load_spec(tasks), samples, out)
 
 

@@ -6,12 +6,12 @@ validating, nor what lay between a kill and the next start.
 
 import json
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import cast
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from tritonsmith.errors import UserError
 from tritonsmith.train.pretrain.model import Losses, Mask, flops_per_token, losses_of, mask_for, weights
-from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, optimizers, scale
+from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, scale
 from tritonsmith.train.pretrain.packing import ANSWER, Packed
 from tritonsmith.verify.roofline import HARDWARE
 
@@ -58,6 +58,18 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """What the completions of a validation set cost a model."""
+
+    token: float
+    """Nats a token."""
+    byte: float
+    """Bits a byte of text, which does not depend on the tokenizer."""
+    document: float
+    """Nats a completion: e to the minus this is how likely the very text is."""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What training came to."""
 
@@ -68,8 +80,8 @@ class Outcome:
     tokens_per_second: float
     utilisation: float | None
     """Share of the GPU's bf16 rate (`verify.roofline.HARDWARE`); None off a GPU."""
-    validation: dict[int, float] = field(default_factory=dict)
-    """Loss of a completion's token, in nats, by the task's level."""
+    validation: dict[int, Loss] = field(default_factory=dict)
+    """By the task's level."""
 
 
 def fit(
@@ -79,53 +91,55 @@ def fit(
     recipe: Recipe,
     device: str,
     checkpoint: Path | None = None,
+    half: bool | None = None,
 ) -> Outcome:
     """Train in place until the time is over, going on from `checkpoint` where there is one.
 
-    The checkpoint is left there: who keeps the model removes it.
+    `half` computes in bfloat16 (None: on a GPU); the model is in float32 afterwards all the same. The checkpoint is
+    left there: who keeps the model removes it.
     """
     torch.set_float32_matmul_precision("high")
     torch.nn.Module.to(model, device)
     model.train()
     train = train.to(device)
-    run = _Run(model, train, recipe, device)
+    run = _Run(model, train, recipe, device, device == "cuda" if half is None else half)
     if checkpoint is not None:
         _sweep(checkpoint)
         if checkpoint.exists():
             run.restore(checkpoint)
-    try:
-        for _ in run.steps():
-            if checkpoint is not None and run.due():
-                run.save(checkpoint)
-                log.info("%s", _by_level(run.validate(validation)))
-    except KeyboardInterrupt:
-        if checkpoint is not None:
+    for _ in run.steps():
+        if checkpoint is not None and run.due():
             run.save(checkpoint)
-        raise
+            log.info("%s", _by_level(run.validate(validation)))
     done = run.progress
     tokens = done.step * run.batch * train.ids.shape[1]
     rate = tokens / max(done.seconds, 1e-3)
+    run.refuse_nonsense()
+    losses = run.validate(validation)
+    log.info("%d steps, %s tokens/s; %s", done.step, f"{rate:,.0f}", _by_level(losses))
+    run.optimizers.finish()
     return Outcome(
         steps=done.step,
         epochs=done.step * run.batch / len(train),
         tokens=tokens,
         tokens_per_second=rate,
         utilisation=run.utilisation(rate),
-        validation=run.validate(validation),
+        validation=losses,
     )
 
 
 class _Run:
     """One training: model, data, optimiser, and where it is."""
 
-    def __init__(self, model: PreTrainedModel, train: Packed, recipe: Recipe, device: str) -> None:
+    def __init__(self, model: PreTrainedModel, train: Packed, recipe: Recipe, device: str, half: bool) -> None:
         self.model, self.train, self.recipe, self.device = model, train, recipe, device
         self.batch = min(recipe.batch, len(train))
         self.losses: Losses = losses_of(model, device)
         self.mask: Callable[[Tensor], Mask] = mask_for(device)
-        self.optimizers: Optimizers = optimizers(model, recipe.optimizer, recipe.lr, device == "cuda")
+        self.optimizers = Optimizers(model, recipe.optimizer, recipe.lr, half)
         self.progress = Progress()
         self.flops = flops_per_token(model, train.positions)
+        self.last = torch.zeros(())
         self._first, self._begin, self._saved = 0, time.monotonic(), 0.0
         self._before = 0.0
 
@@ -138,8 +152,8 @@ class _Run:
             if share >= 1:
                 return
             loss = self._loss(indices)
+            self.last = loss.detach()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.progress.step += 1
             self.optimizers.step(scale(self.recipe.schedule, self.progress.step, share))
             if first:
@@ -176,12 +190,12 @@ class _Run:
         positions = packed.positions[indices].long()
         return self.losses(packed.ids[indices].long(), positions, self.mask(positions))
 
-    def validate(self, validation: Mapping[int, Packed]) -> dict[int, float]:
-        """Mean loss of the completions' tokens by level; the clock stands meanwhile.
+    def validate(self, validation: Mapping[int, Packed]) -> dict[int, Loss]:
+        """The completions' loss by level; the clock stands meanwhile.
 
         Gradients stay on, though none are taken: without them the compiled step would be compiled a second time.
         """
-        means = {}
+        found = {}
         for level, packed in sorted(validation.items()):
             here = packed.to(self.device)
             total, count = 0.0, 0.0
@@ -193,9 +207,10 @@ class _Run:
                 losses = self._token_losses(here, rows).detach()
                 total += float((losses * counts).sum())
                 count += float(counts.sum())
-            means[level] = total / max(count, 1.0)
+            bits = total / math.log(2) / max(packed.text, 1)
+            found[level] = Loss(total / max(count, 1.0), bits, total / max(packed.documents, 1))
         self._start()
-        return means
+        return found
 
     # -- figures
 
@@ -221,6 +236,13 @@ class _Run:
         text = f"step {self.progress.step}  {share:.0%}  epoch {epoch:.2f}  loss {loss:.4f}  {rate:,.0f} tokens/s"
         log.info("%s%s", text, "" if used is None else f"  {used:.0%} of the bf16 rate")
 
+    def refuse_nonsense(self) -> None:
+        """Raise UserError if the last loss is not a number: such weights are neither kept nor trained on."""
+        if not math.isfinite(self.last.item()):
+            raise UserError(
+                f"the loss is {self.last.item()} at step {self.progress.step}; begin again with a lower --lr"
+            )
+
     # -- checkpoints
 
     def due(self) -> bool:
@@ -234,19 +256,24 @@ class _Run:
 
     def save(self, path: Path) -> None:
         """Write weights, optimiser and place to a file, whole or not at all."""
+        self.refuse_nonsense()
         state = {
             "terms": self._terms(),
             "progress": asdict(self.progress),
-            "model": self.model.state_dict(),
-            "optimizers": self.optimizers.state_dict(),
+            **self.optimizers.state_dict(),
         }
         partial = path.with_name(path.name + ".partial")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                torch.save(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except (OSError, RuntimeError) as error:  # torch's writer turns what the system said into the latter
+            _sweep(path)
+            reason = str(error).splitlines()[0]
+            raise UserError(f"no room for a checkpoint at {path} ({reason}); the last one is kept") from error
         self._saved = self.progress.seconds
         log.info("step %d: checkpoint %s", self.progress.step, path)
 
@@ -256,8 +283,7 @@ class _Run:
         if state["terms"] != self._terms():
             changed = {key for key, value in self._terms().items() if state["terms"].get(key) != value}
             raise UserError(f"{path} is of another training ({', '.join(sorted(changed))}); remove it to begin anew")
-        self.model.load_state_dict(state["model"])
-        self.optimizers.load_state_dict(cast(list[dict[str, object]], state["optimizers"]))
+        self.optimizers.load_state_dict(state)
         self.progress = Progress(**state["progress"])
         self._saved = self.progress.seconds
         self._start()
@@ -269,8 +295,11 @@ def _sweep(checkpoint: Path) -> None:
     checkpoint.with_name(checkpoint.name + ".partial").unlink(missing_ok=True)
 
 
-def _by_level(losses: Mapping[int, float]) -> str:
-    return "validation  " + "  ".join(f"level {level} {loss:.4f}" for level, loss in losses.items())
+def _by_level(losses: Mapping[int, Loss]) -> str:
+    shown = (
+        f"level {level}: {loss.token:.4f} a token, {loss.document:.2f} a completion" for level, loss in losses.items()
+    )
+    return "validation  " + "; ".join(shown)
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:

@@ -44,13 +44,12 @@ def mask_for(device: str) -> Callable[[Tensor], Mask]:
 
 
 def losses_of(model: PreTrainedModel, device: str) -> Losses:
-    """The model's loss of each token, in bfloat16 and compiled on a GPU; sets the model's kind of attention."""
+    """The model's loss of each token, compiled on a GPU; sets the model's kind of attention."""
     cuda = device == "cuda"
     model.set_attn_implementation("flex_attention" if cuda else "sdpa")
 
     def losses(ids: Tensor, positions: Tensor, mask: Mask) -> Tensor:
-        with torch.autocast(device, torch.bfloat16, enabled=cuda):
-            logits = model(input_ids=ids, position_ids=positions, attention_mask=mask, use_cache=False).logits
+        logits = model(input_ids=ids, position_ids=positions, attention_mask=mask, use_cache=False).logits
         flat = logits[:, :-1].flatten(0, 1).float()
         return F.cross_entropy(flat, ids[:, 1:].flatten().long(), reduction="none").view(len(ids), -1)
 

@@ -39,13 +39,17 @@ class Packed:
     """int16 places within the document, from 0; each token of padding is a document of its own."""
     kinds: Tensor
     """uint8 kind of the token: PROMPT, ANSWER or 0."""
+    documents: int = 0
+    text: int = 0
+    """Bytes of the completions' text: a loss counted by them can be compared between tokenizers."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def to(self, device: str) -> "Packed":
         """The same on a device."""
-        return Packed(self.ids.to(device), self.positions.to(device), self.kinds.to(device))
+        moved = (tensor.to(device) for tensor in (self.ids, self.positions, self.kinds))
+        return Packed(*moved, documents=self.documents, text=self.text)
 
     @property
     def filled(self) -> float:
@@ -78,10 +82,12 @@ def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], leng
     """All documents of at most `length` tokens in rows of that many; longer ones are left out, and it is said."""
     datasets.disable_progress_bars()
     rows: dict[str, list[np.ndarray]] = {"ids": [], "kinds": []}
-    for ids, kinds in encode(tokenizer, documents):
+    text = 0
+    for one, (ids, kinds) in zip(documents, encode(tokenizer, documents), strict=True):
         if len(ids) <= length:
             rows["ids"].append(ids)
             rows["kinds"].append(kinds)
+            text += len(one.completion.encode())
     if not rows["ids"]:
         raise UserError(f"no document is as short as a row of {length} tokens")
     if len(rows["ids"]) < len(documents):
@@ -97,4 +103,5 @@ def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], leng
         size = len(row["ids"])
         ids[number, :size], kinds[number, :size] = row["ids"], row["kinds"]
         positions[number, :size] = np.concatenate([np.arange(n) for n in row["seq_lengths"]])
-    return Packed(torch.from_numpy(ids), torch.from_numpy(positions), torch.from_numpy(kinds))
+    tensors = (torch.from_numpy(array) for array in (ids, positions, kinds))
+    return Packed(*tensors, documents=len(rows["ids"]), text=text)

@@ -1,11 +1,12 @@
 """Read what `tritonsmith data build` wrote: prompts and completions by split, as text.
 
 Takes Parquet and JSONL rows in TRL's conversational form, `prompt` and `completion` being lists of messages; of the
-other columns `split`, `level` and `graph` are used where they are there. Held-out rows are never read, and nothing is
-tokenised here.
+other columns `split`, `level` and `graph` are used where they are there. Training never reads what is held out, and
+nothing is tokenised here.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow.parquet as parquet
 from tritonsmith import jsonl
 from tritonsmith.errors import UserError
 from tritonsmith.train import tokenizer as bpe
+from tritonsmith.types import Task
 
 SPLITS = ("train", "validation", "heldout")
 
@@ -23,6 +25,7 @@ VALIDATION = 64
 """One graph in so many validates where the rows name no validation split."""
 
 _COLUMNS = ("prompt", "completion", "split", "level", "graph")
+_TASK = ("task", "module", "split", "level", "graph", "family")
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,37 @@ class Document:
     """The task's canonical graph, or "" where it has none."""
 
 
+def heldout(paths: Sequence[Path], n: int) -> list[tuple[Task, str]]:
+    """Up to n held-out tasks and their families, one of each graph, in an order that has nothing to do with theirs."""
+    found: dict[str, tuple[Task, str]] = {}
+    for path in paths:
+        for file, split in _files(path, ("heldout",)):
+            for row in _rows(file, _TASK):
+                if (row.get("split") or split) == "heldout" and row.get("module"):
+                    graph = cast(str, row.get("graph") or row["task"])
+                    task = Task(
+                        id=cast(str, row["task"]),
+                        level=cast(int, row.get("level") or 1),
+                        source=cast(str, row["module"]),
+                        graph=cast(str | None, row.get("graph")),
+                    )
+                    found.setdefault(graph, (task, cast(str, row.get("family") or "")))
+    order = sorted(found, key=lambda graph: hashlib.sha256(graph.encode()).digest())
+    return [found[graph] for graph in order[:n]]
+
+
 def read(paths: Sequence[Path]) -> dict[str, list[Document]]:
     """The documents of `train` and `validation` in files and in folders of files.
 
-    A folder's files count if their name, or that of their own folder, begins with a split. Raises UserError where
-    nothing is to be learnt, where a row lacks what it must have, or where a graph is in both splits.
+    A folder's files count if their name begins with a split, as in `train-00000.parquet`, or their own folder's name
+    is one. Raises UserError where nothing is to be learnt, where a row lacks what it must have, or where a graph is in
+    both splits.
     """
     found: dict[str, dict[tuple[str, str], Document]] = {"train": {}, "validation": {}}
     named = False
     for path in paths:
-        for file, split in _files(path):
-            for number, row in enumerate(_rows(file)):
+        for file, split in _files(path, ("train", "validation")):
+            for number, row in enumerate(_rows(file, _COLUMNS)):
                 own = row.get("split") or split
                 if own not in SPLITS:
                     raise UserError(f"{file}: row {number}: a split is one of {', '.join(SPLITS)}, not {own!r}")
@@ -67,7 +90,7 @@ def read(paths: Sequence[Path]) -> dict[str, list[Document]]:
     return documents
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
+def _files(path: Path, splits: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """Files of rows, and the split that each is named for; a file that is given itself trains."""
     if path.is_file():
         yield path, _split_of(path) or "train"
@@ -76,21 +99,22 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         raise UserError(f"no data at {path}")
     for file in sorted([*path.rglob("*.parquet"), *path.rglob("*.jsonl")]):
         split = _split_of(file)
-        if split in ("train", "validation"):
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        if split is not None and split in splits and not hidden:
             yield file, split
 
 
 def _split_of(file: Path) -> str | None:
-    names = (file.name, file.parent.name)
-    return next((split for name in names for split in SPLITS if name.startswith(split)), None)
+    words = (re.split(r"[-._]", file.name)[0], file.parent.name)
+    return next((word for word in words if word in SPLITS), None)
 
 
-def _rows(file: Path) -> Iterator[dict[str, object]]:
+def _rows(file: Path, wanted: Sequence[str]) -> Iterator[dict[str, object]]:
     if file.suffix != ".parquet":
         yield from jsonl.read(file)
         return
     with parquet.ParquetFile(file) as table:
-        columns = [name for name in _COLUMNS if name in table.schema_arrow.names]
+        columns = [name for name in wanted if name in table.schema_arrow.names]
         for batch in table.iter_batches(columns=columns):
             yield from cast(list[dict[str, object]], batch.to_pylist())
 

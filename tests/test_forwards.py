@@ -1,0 +1,156 @@
+"""What is asked of a candidate's runners: nothing is built or compiled twice at the same sizes."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from judging import DOUBLE, double, judge
+
+from tritonsmith.config import VerifyConfig
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Finding
+from tritonsmith.verify import wire
+from tritonsmith.verify.conversation import Conversation, RunnerFailed
+from tritonsmith.verify.forwards import Forwards
+from tritonsmith.verify.judge import Judge
+from tritonsmith.verify.material import Material, Supply
+from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.room import Room
+
+GIVEN = Variant("as given", DOUBLE)
+SEEN: dict[str, object] = {"operators": {}, "launches": [{"name": "double_kernel"}]}
+
+
+class Talk(Conversation):
+    """A talk with nobody, who agrees to everything; what a GPU's runner would be asked, in order."""
+
+    def __init__(self, answer: Callable[[str], None] = lambda do: None) -> None:
+        super().__init__(VerifyConfig(), 60.0, {}, None, None)
+        self.asked: list[str] = []
+        self._answer, self._there = answer, False
+
+    def load(self, mode: str, source: str, target: str) -> None:
+        self.asked.append("load")
+        self._there = True
+
+    def has(self, mode: str) -> bool:
+        return self._there
+
+    def end(self, mode: str) -> None:
+        self._there = False
+
+    def ask(
+        self, mode: str, header: dict[str, object], tree: object = None, room: int = 0
+    ) -> tuple[dict[str, object], wire.Tree]:
+        do = str(header["do"])
+        marks = "".join(f" {name}" for name in ("kept", "keep", "refill") if header.get(name))
+        self.asked.append(do + marks)
+        self._answer(do)
+        return dict(SEEN), None
+
+
+def _forwards(talk: Talk, supply: Supply | None = None) -> Forwards:
+    """Forwards on a GPU that nobody has."""
+    supply = supply or Supply(cuda=False, budget=1 << 20)
+    return Forwards(DOUBLE, double(), "strict", talk, supply, Room(DOUBLE, None), "sm_90", cuda=True)
+
+
+def test_what_was_compiled_is_called_and_called_again_on_new_contents() -> None:
+    talk = Talk()
+    forwards = _forwards(talk)
+    forwards.compile(GIVEN)
+    material = forwards.existing(GIVEN)
+    forwards.run(GIVEN, material, again=True)
+    for inputs, truth in forwards.draws.replays(GIVEN).again:
+        forwards.refilled(inputs, truth)
+    assert talk.asked == [
+        "load", "build", "compile", "forward kept keep", "forward kept keep refill", "forward kept keep refill",
+    ]  # fmt: skip
+
+
+def test_another_variant_is_built_and_compiled_first() -> None:
+    talk = Talk()
+    forwards = _forwards(talk)
+    forwards.compile(GIVEN)
+    half = Variant("float16", DOUBLE, dtype=torch.float16)
+    forwards.run(half, forwards.existing(half))
+    assert talk.asked[3:] == ["build", "compile", "forward kept"]
+
+
+def test_what_was_run_once_is_built_anew() -> None:
+    talk = Talk()
+    forwards = _forwards(talk)
+    forwards.compile(GIVEN)
+    forwards.run(GIVEN, forwards.existing(GIVEN))
+    forwards.run(GIVEN, forwards.existing(GIVEN))
+    assert talk.asked[4:] == ["build", "compile", "forward kept"]
+
+
+def test_torch_that_computes_while_it_is_compiled_is_not_called() -> None:
+    talk = Talk()
+    forwards = _forwards(talk)
+    forwards.ready()
+    material = forwards.existing(GIVEN)
+    SEEN["operators"] = {"aten.mm.default": 1}
+    try:
+        seen, output = forwards.run(GIVEN, material)
+    finally:
+        SEEN["operators"] = {}
+    assert output is None
+    assert seen["operators"] == {"aten.mm.default": 1}
+    assert talk.asked[-1] == "compile"
+
+
+def test_a_new_runner_is_shown_other_contents() -> None:
+    talk = Talk()
+    forwards = _forwards(talk)
+    forwards.compile(GIVEN)
+    before = forwards.existing(GIVEN)
+    talk.end("cuda")
+    forwards.ready()
+    assert forwards.existing(GIVEN) is not before
+    assert not torch.equal(forwards.existing(GIVEN).inputs[0], before.inputs[0])  # type: ignore[arg-type]
+
+
+def test_candidates_side_by_side_share_until_one_has_left() -> None:
+    supply = Supply(cuda=False, budget=1 << 20)
+    one, other, late = (_forwards(Talk(), supply) for _ in range(3))
+    first = one.existing(GIVEN)
+    assert isinstance(first, Material)
+    assert other.existing(GIVEN) is first
+    one.leave()
+    assert late.existing(GIVEN) is not first
+
+
+def test_a_forward_that_needs_values_is_compiled_at_tiny_sizes() -> None:
+    def no_data(do: str) -> None:
+        if do == "whole":
+            raise RunnerFailed(Finding(rule="exception", message="NotImplementedError: no data"))
+
+    talk = Talk(no_data)
+    forwards = _forwards(talk)
+    forwards.capture(GIVEN)
+    assert forwards.capture_whole() is None
+    forwards.lower()
+    assert talk.asked == ["load", "build", "forward", "whole", "compile"]
+
+
+def test_on_the_cpu_a_right_candidate_is_built_once_for_each_size(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once to be captured, then with the values at tiny sizes, and at full sizes, besides the capture at its own."""
+    asked: list[str] = []
+    real = Conversation.ask
+
+    def ask(self: Conversation, mode: str, header: dict[str, object], *rest: object) -> object:
+        asked.append(str(header["do"]))
+        return real(self, mode, header, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Conversation, "ask", ask)
+    judged = Judge(VerifyConfig(device="cpu"), verifier._crew._extensions, "cpu", verifier._zygotes)
+    assert judge(judged, DOUBLE, double()).correct
+    assert asked == [
+        "load", "build", "forward", "whole", "compile",
+        "load", "build", "forward", "forward", "forward", "release", "check",
+        "build", "forward", "check",
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""What candidates are tried on: shared by those that are under way together, and by nobody else."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from judging import DOUBLE, SUITE
+
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Task
+from tritonsmith.verify import observe
+from tritonsmith.verify.material import Draws, Fails, Material, Supply
+
+GIVEN = Variant("as given", DOUBLE)
+FAILS = Task(id="fails", level=1, source=DOUBLE.source.replace("2.0 * x", "x @ x"))
+
+
+def _first(draws: Draws, variant: Variant = GIVEN) -> torch.Tensor:
+    """The first input of a variant."""
+    found = draws.material(variant)
+    assert isinstance(found, Material)
+    return next(observe.tensors(found.inputs))
+
+
+def test_candidates_under_way_together_are_tried_on_the_same() -> None:
+    supply = Supply(cuda=False, budget=1 << 20)
+    one, other = supply.join(DOUBLE), supply.join(DOUBLE)
+    assert _first(one) is _first(other)
+    assert one.weights == other.weights
+
+
+def test_who_begins_after_a_verdict_is_tried_on_other_contents_and_weights() -> None:
+    supply = Supply(cuda=False, budget=1 << 20)
+    one, other = supply.join(DOUBLE), supply.join(DOUBLE)
+    before = _first(one)
+    supply.leave(one)
+    late = supply.join(DOUBLE)
+    assert not torch.equal(_first(late), before)
+    assert late.weights != other.weights
+    assert _first(other) is before
+
+
+def test_tasks_do_not_share() -> None:
+    supply = Supply(cuda=False, budget=1 << 20)
+    assert supply.join(DOUBLE) is not supply.join(SUITE["level1/relu"])
+
+
+def test_what_does_not_fit_is_drawn_for_each() -> None:
+    supply = Supply(cuda=False, budget=1 << 10)
+    one, other = supply.join(DOUBLE), supply.join(DOUBLE)
+    assert not torch.equal(_first(one), _first(other))
+
+
+def test_memory_is_free_again_when_the_last_one_has_left() -> None:
+    supply = Supply(cuda=False, budget=1 << 17)
+    for _ in range(8):
+        one, other = supply.join(DOUBLE), supply.join(DOUBLE)
+        assert _first(one) is _first(other)
+        supply.leave(one)
+        supply.leave(other)
+
+
+def test_of_several_threads_one_draws() -> None:
+    draws = Supply(cuda=False, budget=1 << 20).join(DOUBLE)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: _first(draws), range(16)))
+    assert all(tensor is found[0] for tensor in found)
+
+
+def test_variants_differ() -> None:
+    draws = Supply(cuda=False, budget=1 << 20).join(DOUBLE)
+    half = _first(draws, Variant("float16", DOUBLE, dtype=torch.float16))
+    assert half.dtype == torch.float16
+    assert _first(draws).dtype == torch.float32
+
+
+def test_a_variant_on_which_the_reference_fails_does_not_exist() -> None:
+    draws = Supply(cuda=False, budget=1 << 20).join(FAILS)
+    assert isinstance(draws.material(Variant("as given", FAILS)), Fails)
+
+
+def test_contents_for_the_same_storage_have_their_own_truth() -> None:
+    draws = Supply(cuda=False, budget=1 << 20).join(DOUBLE)
+    replays = draws.replays(GIVEN)
+    assert not replays.habits.remembers
+    assert len(replays.again) == 2
+    for inputs, truth in replays.again:
+        assert torch.equal(2.0 * next(observe.tensors(inputs)), next(observe.tensors(truth.native)))
+    assert draws.replays(GIVEN) is replays

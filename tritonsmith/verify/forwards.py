@@ -1,0 +1,172 @@
+"""One candidate's forwards in its runners: loads, builds, compiles and calls it on what it is tried on.
+
+It knows what a runner holds, so that nothing is built or compiled twice. Decides nothing: see `trial`.
+"""
+
+from torch import nn
+
+from tritonsmith.tasks import scaling
+from tritonsmith.tasks.format import TaskError, TaskModule
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Task
+from tritonsmith.verify import numerics, observe, policy, wire
+from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFailed, rows
+from tritonsmith.verify.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.policy import Policy
+from tritonsmith.verify.room import Room
+
+Answer = tuple[dict[str, object], wire.Tree]
+"""What a runner saw, and the outputs."""
+_NO_DATA = "exception", "memory"
+"""Findings that may only mean that a forward does not run on tensors without data."""
+
+
+class Forwards:
+    """The calls of one candidate; values come from the runner of mode `mode`."""
+
+    def __init__(
+        self,
+        task: Task,
+        source: str,
+        strictness: Policy,
+        talk: Conversation,
+        supply: Supply,
+        room: Room,
+        target: str,
+        cuda: bool,
+    ) -> None:
+        self._task, self._source, self._target = task, source, target
+        self._policy: Policy = strictness
+        self._talk, self._supply, self._room, self._cuda = talk, supply, room, cuda
+        self.mode = "cuda" if cuda else "interpret"
+        self._draws: Draws | None = None
+        self._loaded: tuple[Variant, Material] | None = None
+        """What the runner has built a model for, and holds the inputs of, compiled and not yet run."""
+
+    # What runners are given.
+
+    def ready(self) -> None:
+        """Have a runner that has loaded the candidate."""
+        if not self._talk.has(self.mode):
+            if self._cuda:
+                self.leave()  # the new one may be a pooled one, which has seen what was drawn for others
+            self._talk.load(self.mode, self._source, self._target)
+
+    @property
+    def draws(self) -> Draws:
+        """What the candidate is tried on, joined when its first runner is there."""
+        if self._draws is None:
+            self._draws = self._supply.join(self._task)
+        return self._draws
+
+    def leave(self) -> None:
+        """Be done with what was drawn: before a runner is given back, or a verdict is."""
+        if self._draws is not None:
+            self._supply.leave(self._draws)
+        self._draws = self._loaded = None
+
+    def material(self, variant: Variant) -> Material | Fails:
+        """What the candidate is tried on, or why it cannot be."""
+        if self._loaded is not None and self._loaded[0] == variant:
+            return self._loaded[1]
+        with self._room.beside():
+            return self.draws.material(variant)
+
+    def existing(self, variant: Variant) -> Material:
+        """A variant's material; raises TaskError where the reference fails on it."""
+        found = self.material(variant)
+        if isinstance(found, Fails):
+            raise TaskError(f"task {self._task.id}: the reference fails: {found.reason}") from found.reason
+        return found
+
+    def build(self, mode: str, variant: Variant, model: nn.Module) -> None:
+        """Construct the candidate with the reference's weights."""
+        header, tree = self.plan(variant, model)
+        self._talk.ask(mode, {"do": "build", **header}, tree)
+
+    def plan(self, variant: Variant, model: nn.Module) -> tuple[dict[str, object], dict[str, object]]:
+        """What a runner needs for building."""
+        init = TaskModule.of(variant.task).init_inputs()
+        dtype = str(variant.dtype).removeprefix("torch.") if variant.dtype else None
+        return {"seed": self.draws.weights, "dtype": dtype}, {"init": init, "state": dict(model.state_dict())}
+
+    # Compiling.
+
+    def capture(self, variant: Variant) -> dict[str, object]:
+        """What a forward launches that is captured and not run; `lower` compiles it."""
+        self._talk.load("capture", self._source, self._target)
+        material = self.existing(variant)
+        self.build("capture", variant, material.model)
+        return self._talk.ask("capture", {"do": "forward", "values": False}, material.inputs)[0]
+
+    def capture_whole(self) -> list[dict[str, object]] | None:
+        """What a forward launches for the task as it is, on tensors without data; `lower` then compiles this.
+
+        None where reference or candidate does not run so: one that looks at its values does not.
+        """
+        if not scaling.runs_without_data(self._task):
+            return None
+        module = TaskModule.of(self._task)
+        tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
+        try:
+            seen, _ = self._talk.ask("capture", {"do": "whole", "seed": self.draws.weights}, tree)
+        except RunnerFailed as failure:
+            if failure.finding.rule in _NO_DATA and self._talk.has("capture"):
+                return None
+            raise
+        return rows(seen, "launches") or None
+
+    def lower(self) -> list[dict[str, object]]:
+        """The captured launches' assembly texts."""
+        return rows(self._talk.ask("capture", {"do": "compile"})[0], "kernels")
+
+    def compile(self, variant: Variant) -> dict[str, object]:
+        """Compile on the GPU what a forward launches; the next `run` on this variant goes on from here."""
+        self.ready()
+        material = self.existing(variant)
+        self.build(self.mode, variant, material.model)
+        seen = self._compiled(material)
+        self._loaded = variant, material
+        return seen
+
+    def _compiled(self, material: Material) -> dict[str, object]:
+        """What was seen of a forward whose launches are compiled and not run."""
+        seen, _ = self._talk.ask(self.mode, {"do": "compile"}, material.inputs)
+        return {**seen, "touched": True}
+
+    # Values.
+
+    def run(self, variant: Variant, material: Material, again: bool = False) -> Answer:
+        """Build the candidate and call it on a variant; with `again` it keeps the inputs, and tells its effects."""
+        room, loaded = bytes_of(material.truth), self._loaded is not None and self._loaded[1] is material
+        self._loaded = None
+        if not loaded:
+            with self._room.beside():
+                self.build(self.mode, variant, material.model)
+        if variant.reuse:
+            return self._twice(variant, material.inputs, room)
+        header: dict[str, object] = {"do": "forward", "keep": again, "effects": again}
+        if not self._cuda:
+            return self._talk.ask(self.mode, header, material.inputs, room)
+        # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.
+        if not loaded and policy.check_run(seen := self._compiled(material), self._policy):
+            return seen, None
+        with self._room.beside():
+            return self._talk.ask(self.mode, {**header, "kept": True}, None, room)
+
+    def refilled(self, inputs: list[object], truth: numerics.Truth) -> Answer:
+        """Call the candidate once more, with new contents in the storage of the inputs that it kept."""
+        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
+        return self._talk.ask(self.mode, header, inputs, bytes_of(truth))
+
+    def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
+        """The second of two calls, for which `inputs` are written to the storage of the first one's."""
+        with self._room.beside():
+            earlier = self.draws.inputs(variant)
+            self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False}, earlier)
+            return self._talk.ask(self.mode, {"do": "forward", "kept": True, "refill": True}, inputs, room)
+
+
+def bytes_of(truth: numerics.Truth) -> int:
+    """Bytes that an answer may hold."""
+    return SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))

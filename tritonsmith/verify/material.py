@@ -1,0 +1,200 @@
+"""What candidates are tried on: a variant's inputs, the reference with its weights, and what it answers.
+
+Drawing, and the truth in float64, cost the judge more than a comparison does. Candidates for one task that are under
+way together, as the samples of one prompt are, therefore share what is drawn (`Draws`): until the first of them has its
+verdict. Whoever begins later is tried on other contents, so that nothing a verdict tells, and nothing that a pooled
+runner remembers, is an answer to a question still to be asked. What is timed is drawn anew for each candidate. Runs the
+task's code, never a candidate's.
+"""
+
+import secrets
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from tritonsmith.tasks.format import TaskModule
+from tritonsmith.tasks.variants import Variant, adapt, finite, usable
+from tritonsmith.types import Task
+from tritonsmith.verify import numerics, observe, replay
+from tritonsmith.verify.truth import truth_of
+
+_TASKS = 4096
+"""Tasks whose habits are remembered."""
+_REPLAYS = 2
+"""Calls with new contents in the same storage."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """One variant, drawn."""
+
+    inputs: list[object]
+    model: nn.Module
+    truth: numerics.Truth
+    finite: bool
+    """Whether the reference's output holds no NaN and no infinity."""
+    usable: bool
+    """Whether it can be judged against if the output on the task as given was finite; see `variants.usable`."""
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A variant on which the reference's own code fails: it does not exist."""
+
+    reason: Exception
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What a reference does besides giving an answer; it depends on no contents."""
+
+    effects: replay.Effects
+    """What it does to its inputs and weights."""
+    remembers: bool
+    """Whether its answer depends on the calls before."""
+
+
+@dataclass(frozen=True)
+class Replays:
+    """Further contents for the storage of a variant's inputs; see `replay`."""
+
+    habits: Habits
+    again: list[tuple[list[object], numerics.Truth]]
+    """Empty where the reference remembers."""
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kept: object = None
+
+
+class Supply:
+    """Draws for all candidates of one judge; usable from several threads."""
+
+    def __init__(self, cuda: bool, budget: int) -> None:
+        """`budget`: bytes that may be kept for others; what does not fit is drawn for each candidate."""
+        self._device, self._budget = "cuda" if cuda else "cpu", budget
+        self._open: dict[str, Draws] = {}
+        self._habits: dict[str, Habits] = {}
+        self._lock = threading.Lock()
+
+    def join(self, task: Task) -> "Draws":
+        """What candidates for a task are tried on that begin now; to be left when the candidate's verdict is known."""
+        with self._lock:
+            draws = self._open.setdefault(task.source, Draws(self, self._device))
+            draws.members += 1
+            return draws
+
+    def leave(self, draws: "Draws") -> None:
+        """Nobody joins these any more."""
+        with self._lock:
+            self._open = {source: other for source, other in self._open.items() if other is not draws}
+            draws.members -= 1
+            if draws.members == 0:
+                self._budget += draws.taken
+
+    def keeps(self, draws: "Draws", size: int) -> bool:
+        """Whether so many bytes may be kept, which are then accounted for."""
+        with self._lock:
+            if fits := size <= self._budget:
+                self._budget -= size
+                draws.taken += size
+            return fits
+
+    def habits(self, task: Task, model: nn.Module, inputs: list[list[object]]) -> Habits:
+        """A reference's habits, found out once a task; `inputs` are two sets of them."""
+        known = self._habits.get(task.source)
+        if known is None:
+            effects = replay.reference_effects(model, inputs[0])
+            known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]))
+            if len(self._habits) >= _TASKS:
+                self._habits.clear()
+            self._habits[task.source] = known
+        return known
+
+
+class Draws:
+    """What the candidates for one task are tried on that are under way together; of several threads one draws."""
+
+    def __init__(self, supply: Supply, device: str) -> None:
+        self._supply, self._device = supply, device
+        self.weights = secrets.randbits(31)
+        """The seed under which models are built. A runner is told it; it tells nothing of the inputs."""
+        self.members, self.taken = 0, 0
+        self._slots: dict[Hashable, _Slot] = {}
+        self._lock = threading.Lock()
+
+    def material(self, variant: Variant) -> Material | Fails:
+        """A variant's material."""
+        with self._slot("material", variant) as slot:
+            if isinstance(slot.kept, (Material, Fails)):
+                return slot.kept
+            made = self._material(variant)
+            if isinstance(made, Fails) or self._supply.keeps(self, _size(made)):
+                slot.kept = made
+                self._prepare([] if isinstance(made, Fails) else [made.truth])
+            return made
+
+    def replays(self, variant: Variant) -> Replays:
+        """Further contents for a variant."""
+        with self._slot("replays", variant) as slot:
+            if isinstance(slot.kept, Replays):
+                return slot.kept
+            made = self._replays(variant)
+            if self._supply.keeps(self, _size(made)):
+                slot.kept = made
+                self._prepare([truth for _, truth in made.again])
+            return made
+
+    def inputs(self, variant: Variant) -> list[object]:
+        """New inputs, for one candidate alone."""
+        drawn = TaskModule.of(variant.task).inputs(secrets.randbits(31), self._device)
+        return adapt(drawn, variant)
+
+    def model(self, variant: Variant) -> nn.Module:
+        """The reference with its weights."""
+        model = TaskModule.of(variant.task).model(self.weights, self._device)
+        return model.to(variant.dtype) if variant.dtype is not None else model
+
+    @contextmanager
+    def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
+        key = kind, variant.task.source, variant.label, variant.factor, variant.dtype, variant.values, variant.strided
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+        with slot.lock:
+            yield slot
+
+    def _material(self, variant: Variant) -> Material | Fails:
+        try:
+            model, inputs = self.model(variant), self.inputs(variant)
+            truth = truth_of(model, inputs)
+        except Exception as error:  # the task's own code fails on this variant
+            return Fails(error)
+        fine = finite(truth.native)
+        return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
+
+    def _replays(self, variant: Variant) -> Replays:
+        model, others = self.model(variant), [self.inputs(variant) for _ in range(_REPLAYS)]
+        habits = self._supply.habits(variant.task, model, others)
+        return Replays(habits, [] if habits.remembers else [(inputs, truth_of(model, inputs)) for inputs in others])
+
+    def _prepare(self, truths: list[numerics.Truth]) -> None:
+        """Make what is kept ready for others, whose threads use other streams: it must be there, and known."""
+        for truth in truths:
+            numerics.prepare(truth)
+        if self._device == "cuda":
+            torch.cuda.current_stream().synchronize()
+
+
+def _size(value: Material | Replays) -> int:
+    if isinstance(value, Replays):
+        parts: list[object] = [[inputs, truth.exact, truth.native] for inputs, truth in value.again]
+    else:
+        truth = value.truth
+        parts = [value.inputs, list(value.model.state_dict().values()), truth.exact, truth.native]
+    return sum(tensor.nbytes for tensor in observe.tensors(parts))
