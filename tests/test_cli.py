@@ -189,3 +189,21 @@ def test_tasks_vet_of_a_kernelbench_folder_as_json(
         ("level1/1_double", []),
         ("level1/2_relu", ["input 0 copied"]),
     ]
+
+
+def test_optimize_gives_a_verified_kernel_without_a_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = folder / "made.py"
+    code = _main(monkeypatch, "optimize", str(folder / "task.py"), "-o", str(kernel), "--device", "cpu")
+    assert code == 0 and "CORRECT" in capsys.readouterr().out
+    assert _main(monkeypatch, "verify", str(folder / "task.py"), str(kernel), "--device", "cpu", "--no-timing") == 0
+
+
+def test_optimize_leaves_no_kernel_where_none_was_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = folder / "sorted.py"
+    task.write_text(DOUBLE.source.replace("2.0 * x", "torch.sort(x).values"))
+    code = _main(monkeypatch, "optimize", str(task), "-o", str(folder / "made.py"), "--device", "cpu")
+    assert code == 1 and "no correct kernel" in capsys.readouterr().out and not (folder / "made.py").exists()

@@ -318,6 +318,7 @@ def eval_(
     endpoint: Annotated[str | None, typer.Option(help="base URL of an OpenAI-compatible server")] = None,
     tasks: Annotated[str, typer.Option(help="SPEC")] = "suite",
     samples: Annotated[int, typer.Option(help="completions a task")] = 10,
+    turns: Annotated[int, typer.Option(min=1, help="turns a completion has; later ones answer what was wrong")] = 1,
     out: Annotated[Path, typer.Option(help="folder for records and summary")] = Path("runs/eval"),
     device: Device = "auto",
     policy: Policy = "strict",
@@ -328,12 +329,42 @@ def eval_(
     if model is None and endpoint is None:
         raise UserError("give --model, or --endpoint, or both: the model's name there")
     given = _endpoint_overrides(endpoint, model) if endpoint else [f"model.id={json.dumps(model)}"]
-    given += [f"eval.samples={samples}", f"run.dir={json.dumps(str(out))}"]
+    given += [f"eval.samples={samples}", f"eval.turns={turns}", f"run.dir={json.dumps(str(out))}"]
     given += [f"tasks.heldout={json.dumps(tasks)}", *_verify_overrides(device, policy, target, True)]
     config = _config(None, [*given, *(set_ or [])])
     from tritonsmith.train import run as runs
 
     runs.evaluate_model(config)
+
+
+@app.command()
+def optimize(
+    task: Annotated[Path, typer.Argument(help="a task file")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="where the kernel goes")],
+    model: Annotated[str | None, typer.Option(help="nano, a hub id, or a path; none: the lowering alone")] = None,
+    frontend: Annotated[Path | None, typer.Option(help="adapter of the agent that writes kernels")] = None,
+    midend: Annotated[Path | None, typer.Option(help="adapter of the agent that makes them faster")] = None,
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Find the best verified kernel for a task: frontend, mid-end, backend. Exit code 1: none was found."""
+    given = _verify_overrides(device, policy, target, True)
+    given += [f"model.id={json.dumps(model)}"] if model else []
+    config = _config(None, [*given, "extensions.multi_input=true", *(set_ or [])])
+    from rich.console import Console
+
+    from tritonsmith.report import account
+    from tritonsmith.train.optimizing import optimize_file
+
+    with _working("optimizing", quiet=False):
+        found = optimize_file(config, _readable(task), model is not None, frontend, midend)
+    Console(highlight=False).print(account.render(found))
+    if found.found is None:
+        raise typer.Exit(1)
+    out.write_text(found.found.source)
+    typer.echo(str(out))
 
 
 @app.command()

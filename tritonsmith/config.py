@@ -235,6 +235,8 @@ class EvalConfig(_Section):
     """Evaluation: completions a task and how they are drawn."""
 
     samples: PositiveInt = 10
+    turns: PositiveInt = 1
+    """Turns of each conversation: what was wrong is answered with what the verifier said of it."""
     temperature: NonNegativeFloat = 0.8
     top_p: Share = 1.0
     max_new_tokens: PositiveInt = 512

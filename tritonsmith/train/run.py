@@ -21,7 +21,7 @@ from huggingface_hub import constants
 from rich.console import Console
 
 from tritonsmith import config as configuration
-from tritonsmith import evaluate, metrics, reward
+from tritonsmith import evaluate, metrics, reward, turns
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.data.rows import Row
 from tritonsmith.progress import Watched
@@ -205,12 +205,18 @@ def _evaluate(
 ) -> None:
     """Evaluate each model under the same seed, into `eval/NAME.jsonl` and `.summary.json`, and print the table."""
     results: dict[str, Sequence[Record]] = {}
+    solved: dict[str, list[metrics.Estimate]] = {}
+    own, seed = config.eval, config.run.seed
     for name, sampler in samplers.items():
         out = config.run.dir / "eval" / f"{name}.jsonl"
-        results[name] = evaluate.evaluate(sampler(), tasks, judge, config.eval, out, seed=config.run.seed)
+        conversations = turns.converse(sampler(), tasks, judge, own, out, turns=own.turns, seed=seed)
+        results[name], solved[name] = conversations[0], turns.solved(conversations)
         rows = [row.model_dump(mode="json") for row in metrics.summary(results[name], config.eval.ks)]
         out.with_suffix(".summary.json").write_text(json.dumps(rows, indent=1))
     Console().print(evaluate.table(results, config.eval.ks, f"held-out tasks: {config.tasks.heldout}"))
+    for name, shares in solved.items() if own.turns > 1 else ():
+        said = ", ".join(f"{evaluate.percent(share)} after {turn}" for turn, share in enumerate(shares, start=1))
+        Console().print(f"{name}, correct by turn: {said}")
 
 
 def dry(config: Config) -> Config:

@@ -1,0 +1,49 @@
+"""`tritonsmith optimize` put together: the models behind the agents, the verifiers, the lowering."""
+
+import logging
+from pathlib import Path
+
+from tritonsmith.config import Config
+from tritonsmith.data.lower import convert
+from tritonsmith.data.pair import Pair
+from tritonsmith.optimize import Account, optimize
+from tritonsmith.tasks.format import load_task
+from tritonsmith.train import run, trainer
+from tritonsmith.train.agents import Agent, Agents
+from tritonsmith.types import Task
+
+log = logging.getLogger(__name__)
+
+
+def optimize_file(config: Config, path: Path, model: bool, frontend: Path | None, midend: Path | None) -> Account:
+    """Optimise the task in a file by `[model]` (if `model`) and the agents' adapters on it.
+
+    The mid-end's agent takes part where it has an adapter: a model that was not trained for it only guesses.
+    """
+    trainer.quiet()
+    task = load_task(path)
+    given: dict[Agent, Path | None] = {"frontend": frontend, "midend": midend}
+    adapters: dict[Agent, Path] = {agent: folder for agent, folder in given.items() if folder is not None}
+    agents = Agents(config, adapters) if model else None
+    early = config.model_copy(deep=True)
+    early.verify.until = "compile"
+    with run.judges(config) as verifier, run.judges(early, beside=verifier) as compiles:
+        return optimize(
+            task,
+            verifier,
+            compiles.verify,
+            config.optimize,
+            agents.sampler("frontend") if agents is not None else None,
+            agents.sampler("midend") if agents is not None and midend is not None else None,
+            lowering,
+            config.run.seed,
+        )
+
+
+def lowering(task: Task) -> str | None:
+    """A kernel without a model; None, with the reason in the log, where there is none."""
+    found = convert(task)
+    if isinstance(found, Pair):
+        return found.source
+    log.info("%s: no lowering: %s", task.id, found.reason)
+    return None
