@@ -71,7 +71,7 @@ def choose(
 ) -> list[Task]:
     """Draw up to `n` distinct tasks, by the curriculum's levels or uniformly; those drawn least often come first.
 
-    A level with too few tasks is filled up from the others. Everything above level 1 counts as level 2.
+    A level with too few tasks is filled up from the others.
     """
     pool = list(tasks)
     rng.shuffle(pool)
