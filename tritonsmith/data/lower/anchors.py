@@ -1,10 +1,11 @@
 """The operators that a kernel is built around, and who writes each."""
 
-from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, resize, rows, scans
+from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, reductions, resize, rows, scans
 from tritonsmith.data.lower import losses as _losses  # noqa: F401  (its rules register themselves)
 from tritonsmith.data.lower.forward import Emitter
 
 ANCHORS: dict[str, Emitter] = {
+    **reductions.EMITTERS,
     **rows.EMITTERS,
     **norms.EMITTERS,
     **scans.EMITTERS,
@@ -19,7 +20,7 @@ ANCHORS: dict[str, Emitter] = {
 ALONE: frozenset[str] = indexing.ALONE
 """Anchors that take no epilogue."""
 
-PROLOGUES: dict[str, str] = dict.fromkeys(rows.REDUCTIONS, "self")
+PROLOGUES: dict[str, str] = dict.fromkeys(reductions.REDUCTIONS, "self")
 """The argument that an anchor can compute while it loads it."""
 
 MORE_PROLOGUES: dict[str, str] = {**PROLOGUES, "softmax": "self", "log_softmax": "self", "layer_norm": "input"}

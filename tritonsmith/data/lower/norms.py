@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from tritonsmith.data.lower.forward import Emitter, Forward
-from tritonsmith.data.lower.rows import Walk, centre, finish_rows
 from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.simplify import Maker, rule
 from tritonsmith.data.lower.text import Kernel
 from tritonsmith.data.lower.trace import Op, Untraceable, Value
+from tritonsmith.data.lower.walk import Walk, centre, finish_rows
 
 
 def emit_group_norm(forward: Forward, op: Op, unit: Unit) -> None:

@@ -1,10 +1,10 @@
 """Cumulative operators: a program goes along a row, or down columns, and carries the last value on."""
 
 from tritonsmith.data.lower.forward import Emitter, Forward
-from tritonsmith.data.lower.rows import Walk, dimensions, finish_rows
 from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.text import Kernel
 from tritonsmith.data.lower.trace import Op
+from tritonsmith.data.lower.walk import Walk, dimensions, finish_rows
 
 
 def emit_scan(forward: Forward, op: Op, unit: Unit) -> None:

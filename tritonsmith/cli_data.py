@@ -1,0 +1,115 @@
+"""`tritonsmith data`: verified pairs built here, taken over from others, or asked of a teacher."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tritonsmith.cli_options import (
+    Device,
+    Policy,
+    Set,
+    Target,
+    config_of,
+    endpoint_overrides,
+    verify_overrides,
+    verify_settings,
+)
+from tritonsmith.errors import UserError
+
+app = typer.Typer(no_args_is_help=True, help="Make training data.")
+
+
+@app.command("build")
+def data_build(
+    out: Annotated[Path, typer.Option(help="folder of the data set; the same command goes on there")],
+    n: Annotated[int | None, typer.Option("--n", min=1, help="verified pairs; default: all that --tasks gives")] = None,
+    sources: Annotated[str, typer.Option(help="where answers come from, with commas")] = "inductor,templates",
+    tasks: Annotated[str, typer.Option(help="SPEC; a generator's goes without a number too")] = "graphs",
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    styles: Annotated[int, typer.Option(min=1, help="writings of each graph")] = 1,
+    contrastive: Annotated[bool, typer.Option(help="keep wrong candidates too, and plant bugs")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="processes of each kind; default: cores")] = None,
+    device: Device = "cpu",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Make verified pairs: Parquet by split, a dataset card, and histogram.html."""
+    given = ["extensions.multi_input=true", *(set_ or [])]
+    settings, extensions = verify_settings(device, policy, target, False, given)
+    from tritonsmith.data.build import build
+    from tritonsmith.report import dataset
+
+    census = build(
+        out,
+        n,
+        tasks=tasks,
+        sources=[name.strip() for name in sources.split(",")],
+        seed=seed,
+        styles=styles,
+        contrastive=contrastive,
+        processes=workers,
+        verify=settings,
+        extensions=extensions,
+    )
+    page = dataset.build(out)
+    for name, one in census.sources.items():
+        typer.echo(f"{name}: {one.asked} asked, {one.candidates} candidates, {one.correct} correct")
+    splits = ", ".join(f"{rows} {split}" for split, rows in census.rows.items())
+    typer.echo(f"{sum(census.rows.values())} pairs of {census.graphs} graphs ({splits}); {page}")
+    if any(census.leaks.values()):
+        raise UserError(f"the splits overlap ({census.leaks}); this data set is not to be used")
+
+
+@app.command("import")
+def data_import(
+    spec: Annotated[str, typer.Argument(help="kernelbench:WHERE | kernelbook:WHERE | tritonbench:PATH")],
+    out: Annotated[Path, typer.Option(help="folder of task files; a SPEC from then on")],
+) -> None:
+    """Take over another data set's tasks, as files; WHERE is a hub id or a local copy."""
+    from tritonsmith.data import importing
+
+    counts = importing.write(spec, out)
+    for reason, count in counts.skipped.most_common():
+        typer.echo(f"{count:6} skipped: {reason}")
+    typer.echo(f"{counts.tasks} tasks in {out}; {counts.skipped.total()} rows skipped")
+
+
+@app.command("distill")
+def data_distill(
+    endpoint: Annotated[str, typer.Option(help="base URL of the teacher's OpenAI-compatible server")],
+    tasks: Annotated[str, typer.Option(help="SPEC of the tasks to ask for")],
+    out: Annotated[Path, typer.Option(help="folder; the same command goes on there")],
+    model: Annotated[str | None, typer.Option(help="the teacher's name there")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="answers a task")] = 1,
+    temperature: Annotated[float, typer.Option(min=0)] = 0.8,
+    max_new_tokens: Annotated[int, typer.Option(min=1)] = 4096,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    device: Device = "auto",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Ask a teacher, judge its answers with all kinds of inputs, keep the correct ones as training rows.
+
+    The budget: --set endpoint.max_requests=1000 --set endpoint.max_tokens=2000000.
+    """
+    given = [*endpoint_overrides(endpoint, model), "extensions.multi_input=true"]
+    config = config_of(None, [*given, *verify_overrides(device, policy, target, False), *(set_ or [])])
+    from tritonsmith.data import distill
+    from tritonsmith.endpoint import Endpoint
+    from tritonsmith.tasks.format import load_spec
+    from tritonsmith.verify.pool import Verifier
+
+    teacher = Endpoint.of(config.endpoint)
+    sampling = distill.Sampling(samples=samples, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed)
+    with Verifier(config.verify, extensions=config.extensions) as verifier:
+        counts = distill.distill(load_spec(tasks), teacher, verifier, out, sampling)
+    failed = counts.wanted - counts.known - counts.asked
+    if failed:
+        typer.echo(f"{failed} questions failed ({teacher.trouble}); the same command asks again", err=True)
+    typer.echo(
+        f"{counts.asked} answers asked for, {counts.known} known, {failed} failed; {counts.correct} correct of "
+        f"{counts.wanted}, {counts.kept} pairs in {out / 'pairs.jsonl'}; {counts.tokens} tokens"
+    )
