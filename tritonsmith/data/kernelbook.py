@@ -18,6 +18,7 @@ from tritonsmith.data.inductor.rewrite import Unsupported
 from tritonsmith.data.inductor.wrapper import read
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.tasks.format import TaskError, TaskModule
+from tritonsmith.tasks.kernelbook import task_of
 from tritonsmith.types import Task
 
 _NEEDED = ("python_code", "triton_code", "entry_point")
@@ -28,9 +29,12 @@ def repair(row: Mapping[str, object]) -> tuple[Task, Pair] | Miss:
     texts = [row.get(name) for name in _NEEDED]
     if not all(isinstance(text, str) and text.strip() for text in texts):
         return Miss("a row without code")
-    source, kernels, entry = map(str, texts)
+    kernels = str(row["triton_code"])
     try:
-        task = _task(source, entry, str(row.get("uuid", row.get("module_name", entry))))
+        task = task_of(row, 0)
+    except TaskError as error:
+        return Miss(str(error))
+    try:
         wrapper, (setting, picked) = read(kernels), _setting(task, kernels)
         wrapper.outputs = [wrapper.outputs[place] for place in picked]
         candidate = emit(wrapper, shell(task.source), setting)
@@ -38,53 +42,11 @@ def repair(row: Mapping[str, object]) -> tuple[Task, Pair] | Miss:
         return Miss("a row that is not Python")
     except IndexError:
         return Miss("a forward of no known form")
-    except (Unsupported, TaskError) as reason:
-        return Miss(str(reason) if isinstance(reason, Unsupported) else "a module that does not run")
+    except Unsupported as reason:
+        return Miss(str(reason))
+    except TaskError:
+        return Miss("a module that does not run")
     return task, Pair(plan(candidate), candidate.source)
-
-
-def _task(source: str, entry: str, name: str) -> Task:
-    """The row's module as a task: the class is called Model, its arguments go by place."""
-    tree = ast.parse(source)
-    model = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == entry), None)
-    if model is None or any(isinstance(n, ast.ClassDef) and n.name == "Model" and n is not model for n in tree.body):
-        raise Unsupported("a row without its class")
-    positional = _arguments(tree, model)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == entry:
-            node.id = "Model"
-    model.name = "Model"
-    kept = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name == "get_init_inputs")]
-    given = ast.parse(f"def get_init_inputs():\n    return {positional!r}").body
-    text = ast.unparse(ast.fix_missing_locations(ast.Module([*kept, *given], [])))
-    return Task(id=f"kernelbook/{name}", level=1, source=f"{text}\n")
-
-
-def _arguments(tree: ast.Module, model: ast.ClassDef) -> list[object]:
-    """`[[4], {"bias": False}]`, what rows return of `get_init_inputs`, as a list of values by place."""
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    answers = [n.value for n in ast.walk(functions.get("get_init_inputs", tree)) if isinstance(n, ast.Return)]
-    try:
-        given = ast.literal_eval(answers[-1] or "None") if "get_init_inputs" in functions else [[], {}]
-        positional, named = given
-        values, words = list(positional), dict(named)
-    except (ValueError, TypeError, IndexError) as error:
-        raise Unsupported("constructor arguments that are no plain values") from error
-    init = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-    names = [arg.arg for arg in init.args.args[1:]] if init else []
-    defaults = dict(zip(reversed(names), reversed(init.args.defaults), strict=False)) if init else {}
-    for name in names[len(values) :]:
-        if not words:
-            break
-        if name not in words and name not in defaults:
-            break
-        try:
-            values.append(words.pop(name) if name in words else ast.literal_eval(defaults[name]))
-        except ValueError as error:
-            raise Unsupported("constructor arguments that are no plain values") from error
-    if words:
-        raise Unsupported("constructor arguments by name only")
-    return values
 
 
 def _setting(task: Task, kernels: str) -> tuple[Setting, list[int]]:

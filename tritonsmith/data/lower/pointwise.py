@@ -89,7 +89,6 @@ EXPRESSIONS: dict[str, str] = {
     "lerp": "{self} + {weight} * ({end} - {self})",
     "addcmul": "{self} + {value} * {tensor1} * {tensor2}",
     "addcdiv": "{self} + {value} * {tensor1} / {tensor2}",
-    "sigmoid_backward": "{grad_output} * {output} * (1.0 - {output})",
     "copy": "{self}",
     "smooth_l1": ("tl.where(tl.abs({self}) < {beta}, 0.5 * {self} * {self} / {beta}, tl.abs({self}) - 0.5 * {beta})"),
     "huber": "tl.where(tl.abs({self}) <= {delta}, 0.5 * {self} * {self}, {delta} * (tl.abs({self}) - 0.5 * {delta}))",
@@ -171,8 +170,6 @@ WRITERS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "softplus": _softplus,
     "pow": _pow,
 }
-
-COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or", "logical_not", "bitwise_not"))
 
 
 def is_pointwise(op: Op) -> bool:

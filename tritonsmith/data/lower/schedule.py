@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.trace import Op, Program, Value
 
 Kind = Literal["pointwise", "view", "anchor"]
@@ -156,8 +155,3 @@ class _Scheduler:
 
     def _prologues(self, anchor: Op) -> dict[str, Group]:
         return {name: group for group, (op, name) in self.feeds.items() if op is anchor}
-
-
-def is_one_element(op: Op) -> bool:
-    """Whether an operator on elements has a result of one element, which any kernel can compute for itself."""
-    return is_pointwise(op) and op.result.numel == 1

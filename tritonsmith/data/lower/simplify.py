@@ -66,7 +66,7 @@ def _same(op: Op, make: Maker) -> Value:
     return op.operands[0]
 
 
-for _name in ("detach", "alias", "lift_fresh", "identity", "view_as_real_copy"):
+for _name in ("detach", "alias", "lift_fresh", "identity"):
     RULES[_name] = _same
 
 
