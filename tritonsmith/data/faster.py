@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tritonsmith.data.faster_text import Answer, Tuned, launched_with, number, read
 from tritonsmith.data.lower import convert
+from tritonsmith.data.lower.text import free_name
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
@@ -136,8 +137,8 @@ def _merged_parameters(first: Tuned, second: Tuned, made: str) -> tuple[Tuned, d
     names: dict[str, str] = {}
     for name, passed in second.pointers.items():
         if passed != made:
-            free = name if name not in pointers else f"{name[:-4]}2_ptr"
-            names[name] = known.get(passed, free)
+            names[name] = known.get(passed) or free_name(name, pointers)
+            names[name.removesuffix("_ptr")] = names[name].removesuffix("_ptr")
             pointers[names[name]] = passed
     for name, passed in second.sizes.items():
         names[name] = name if sizes.get(name, passed) == passed else f"{name}2"

@@ -64,13 +64,18 @@ class Answer:
         """Whether nothing but these kernels' launches and its allocation mention a variable."""
         others = [one for one in self.statements if one not in kernels]
         text = "\n".join("\n".join(one.launch()) if isinstance(one, Tuned) else one for one in others)
-        return len(re.findall(rf"\b{variable}\b", text)) == 1 and f"{variable} = torch.empty" in text
+        return len(re.findall(rf"\b{variable}\b", text)) == 1 and re.search(_allocated(variable), text) is not None
 
     def replace(self, first: Tuned, second: Tuned, joined: Tuned, variable: str) -> None:
         """One kernel in the place of two, without the memory between them."""
-        opening = f"{variable} = torch.empty"
-        kept = [one for one in self.statements if isinstance(one, Tuned) or not one.startswith(opening)]
+        allocation = _allocated(variable)
+        kept = [one for one in self.statements if isinstance(one, Tuned) or not re.match(allocation, one)]
         self.statements = [joined if one is second else one for one in kept if one is not first]
+
+
+def _allocated(variable: str) -> str:
+    """What a line looks like that gives a variable its memory."""
+    return rf"(?m)^{variable} = (torch|[\w.\[\]]+)\.(new_)?empty"
 
 
 def read(source: str) -> Answer:

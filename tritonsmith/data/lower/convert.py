@@ -10,7 +10,7 @@ from tritonsmith.data.lower.forward import Forward, members_read, numbers_writte
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
-from tritonsmith.data.lower.text import HEAD, Kernel, safe
+from tritonsmith.data.lower.text import HEAD, Kernel
 from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, trace
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
@@ -77,7 +77,8 @@ def _begin(forward: Forward) -> None:
     """Inputs that kernels read come in order."""
     names = [value.name for value in forward.program.inputs]
     for value in forward.program.inputs:
-        forward.hold(value, value.name, safe(value.name))
+        forward.hold(value, value.name)
+        forward.note_kind(value)
     if names:
         forward.lines.append(f"{', '.join(names)} = {', '.join(f'{name}.contiguous()' for name in names)}")
 

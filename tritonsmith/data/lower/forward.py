@@ -36,6 +36,8 @@ class Forward:
     notes: list[str] = field(default_factory=list)
     """Lines of the plan, one a kernel."""
     _held: dict[Value, Held] = field(default_factory=dict)
+    _kinds: dict[str, str] = field(default_factory=dict)
+    """What the dtype of a variable is, as `forward` spells it."""
     _buffers: int = 0
 
     # -- kernels
@@ -64,9 +66,8 @@ class Forward:
 
     # -- tensors
 
-    def hold(self, value: Value, name: str, label: str | None = None, contiguous: bool = True) -> Held:
-        """Note under which variable a tensor is in memory."""
-        label = label or name.rsplit(".", 1)[-1].replace("[", "").replace("]", "")
+    def hold(self, value: Value, name: str, label: str = "x", contiguous: bool = True) -> Held:
+        """Note under which variable a tensor is in memory; kernels call it x, so that equal ones read alike."""
         held = Held(name, value.shape, label, contiguous, value.dtype.is_floating_point)
         self._held[value] = held
         return held
@@ -76,11 +77,8 @@ class Forward:
         if value not in self._held:
             if value.kind != "parameter":
                 raise Untraceable(f"{value.name} is not in memory")
-            owner, _, last = value.name.rpartition(".")
-            scope = owner.rpartition(".")[2].replace("[", "").replace("]", "")
-            owners = {p.name.rpartition(".")[0] for p in self.program.parameters.values()} - {"self"}
-            alone = len(owners) == 1 or scope == "self"
-            self.hold(value, value.name, safe(last if alone else f"{scope}_{last}"))
+            last = value.name.rpartition(".")[2].replace("[", "").replace("]", "")
+            self.hold(value, value.name, safe(last))
         return self._held[value]
 
     def in_order(self, value: Value) -> Held:
@@ -112,13 +110,22 @@ class Forward:
         if isinstance(shape, Held) and (shape.sizes or not shape.contiguous):
             shape = [shape.size(d) for d in range(len(shape.shape))]
         if isinstance(shape, Held):
-            same = kind == f"{shape.name}.dtype"
+            same = kind == f"{shape.name}.dtype" or self._kinds.get(shape.name) == kind
             self.lines.append(f"{name} = torch.empty_like({shape.name}{'' if same else f', dtype={kind}'})")
         else:
             sizes = ", ".join(shape) + ("," if len(shape) == 1 else "")
-            device = kind.removesuffix(".dtype") if kind.endswith(".dtype") else self._any()
-            self.lines.append(f"{name} = torch.empty(({sizes}), dtype={kind}, device={device}.device)")
+            like, _, follows = kind.rpartition(".")
+            if follows == "dtype":
+                self.lines.append(f"{name} = {like}.new_empty(({sizes}))")
+            else:
+                self.lines.append(f"{name} = torch.empty(({sizes}), dtype={kind}, device={self._any()}.device)")
+        self._kinds[name] = kind
         return self.hold(value, name)
+
+    def note_kind(self, value: Value) -> None:
+        """Note that an input has the dtype of an earlier one, if it has."""
+        if value.dtype.is_floating_point:
+            self._kinds[self.held(value).name] = self._like(value)
 
     def scratch(self, sizes: str, like: Held, kind: str = "torch.float32") -> str:
         """Memory for a kernel's intermediate figures; the variable's name."""

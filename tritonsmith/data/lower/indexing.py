@@ -37,7 +37,7 @@ def emit_embedding(forward: Forward, op: Op, unit: Unit) -> None:
     sizes = [ids.size(d) for d in range(len(ids.shape))] + [table.size(1)]
     kernel, site, out = _over_elements(forward, op, unit, sizes)
     width = kernel.size("N", table.size(1))
-    index = kernel.pointer(ids.label, ids.name)
+    index = kernel.pointer("index", ids.name)
     weight = kernel.pointer(table.label, table.name)
     kernel.line(f"index = tl.load({index} + offs // {width}, mask=mask, other=0)")
     made = f"tl.load({weight} + index * {width} + offs % {width}, mask=mask, other=0.0).to(tl.float32)"
@@ -55,7 +55,7 @@ def emit_gather(forward: Forward, op: Op, unit: Unit) -> None:
     picked = index.size(dim) if whole else index.size(0)
     sizes = [picked if d == dim else source.size(d) for d in range(rank)]
     kernel, site, out = _over_elements(forward, op, unit, sizes)
-    x, ids = kernel.pointer(source.label, source.name), kernel.pointer(index.label, index.name)
+    x, ids = kernel.pointer(source.label, source.name), kernel.pointer("index", index.name)
     inner = kernel.size("I", _shape(source, range(dim + 1, rank))) if dim + 1 < rank else ""
     k, r = kernel.size("K", picked), kernel.size("R", source.size(dim))
     place = f"offs // {inner}" if inner else "offs"

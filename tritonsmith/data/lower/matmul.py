@@ -5,7 +5,6 @@ not lie in order (transposes, permuted heads) are read by strides, so nothing is
 matrices (vectors, einsum, addmm, ...) is rewritten in `products`. No split of K, no reordering of programs.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,9 +104,8 @@ class Factor:
         return self.letters[0].upper(), self.letters[1].upper()
 
     def pointer(self, kernel: Kernel) -> str:
-        """Its pointer, called after the block where the tensor is no more than a step on the way."""
-        passing = re.fullmatch(r"t[0-9]+", self.held.name)
-        return kernel.pointer(self.name if passing else self.held.label, self.held.name)
+        """Its pointer."""
+        return kernel.pointer(self.held.label, self.held.name)
 
     def declare(self, kernel: Kernel) -> None:
         """Its pointer and, where they are needed, its strides become parameters, in order."""

@@ -38,8 +38,9 @@ def emit_group_norm(forward: Forward, op: Op, unit: Unit) -> None:
             given = forward.in_order(op.tensor(name))
             pointer = kernel.pointer(given.label, given.name)
             masked = "" if instance else ", mask=mask, other=0.0"
-            kernel.line(f"{given.label} = tl.load({pointer} + channel{masked}).to(tl.float32)", 1)
-            made = f"{made} {sign} {given.label}"
+            held_here = pointer.removesuffix("_ptr")
+            kernel.line(f"{held_here} = tl.load({pointer} + channel{masked}).to(tl.float32)", 1)
+            made = f"{made} {sign} {held_here}"
     finish_rows(forward, op, unit, walk, site, made)
     kernel.grid = f"({held.name}.shape[0] * {groups},)"
     forward.notes.append(f"{kernel.name}: a program a group, two walks for mean and variance, a third writes")

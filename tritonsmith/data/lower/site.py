@@ -142,7 +142,8 @@ def _strided(kernel: Kernel, site: Site, tensor: Held) -> str:
         term = f"{site.offs} // {_size(kernel, site, inner)}" if inner else site.offs
         if place > 0:
             term = f"{term} % {_size(kernel, site, (place,))}"
-        stride = kernel.size(f"{tensor.label}_s{i}", f"{tensor.name}.stride({i})")
+        label = kernel.pointer(tensor.label, tensor.name).removesuffix("_ptr")
+        stride = kernel.size(f"{label}_s{i}", f"{tensor.name}.stride({i})")
         terms.append(f"({term}) * {stride}")
     return " + ".join(terms)
 

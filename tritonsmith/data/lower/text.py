@@ -4,7 +4,7 @@ Knows nothing of operators: it keeps names apart, parameters in order and lines 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 HEAD = """\
@@ -51,7 +51,7 @@ class Kernel:
         for known, passed in self.pointers.items():
             if passed == tensor:
                 return known
-        parameter = _free(f"{name}_ptr", self.pointers)
+        parameter = free_name(f"{name}_ptr", self.pointers)
         self.pointers[parameter] = tensor
         return parameter
 
@@ -60,7 +60,7 @@ class Kernel:
         for known, passed in self.sizes.items():
             if passed == expression:
                 return known
-        parameter = _free(name, self.sizes | self.pointers)
+        parameter = free_name(name, self.sizes | self.pointers)
         self.sizes[parameter] = expression
         return parameter
 
@@ -98,7 +98,8 @@ class Kernel:
         return _wrapped(f"{self.name}[{self.grid}](", passed, ")")
 
 
-def _free(name: str, taken: Sequence[str] | dict[str, str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, or with a number behind its stem where it is taken."""
     if name not in taken:
         return name
     stem, ending = (name[:-4], "_ptr") if name.endswith("_ptr") else (name, "")
