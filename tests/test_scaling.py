@@ -90,7 +90,7 @@ def test_a_task_that_is_small_enough_stays_as_it_is() -> None:
 def test_full_keeps_within_what_the_interpreter_bears() -> None:
     full = scaling.full(_task(LINEAR))
     assert full.cap is not None
-    assert sum(rows * columns for rows, columns in _shapes(full.task)) <= scaling.MAX_ELEMENTS
+    assert sum(rows * columns for rows, columns in _shapes(full.task)) <= scaling.FULL.elements
 
 
 def test_divisibility_is_kept() -> None:

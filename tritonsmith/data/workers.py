@@ -17,6 +17,7 @@ from tritonsmith.data import work
 from tritonsmith.data.draw import Drawing
 from tritonsmith.data.store import Answer, Item, Survey
 from tritonsmith.types import Task
+from tritonsmith.verify.pool import choose_device
 
 DRAW_SECONDS = 300.0
 """Time limit for a chunk of tasks; generators draw some ten a second."""
@@ -73,7 +74,9 @@ def workers(
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     converters = ProcessPool(count, RENEWAL, work.start, context=context)
-    judges = ProcessPool(count, 0, work.start_judge, (settings, extensions), context=context)
+    # A GPU's context does not survive a fork, and what is preloaded above may have made one.
+    apart = get_context("spawn") if choose_device(settings.device) == "cuda" else context
+    judges = ProcessPool(count, 0, work.start_judge, (settings, extensions), context=apart)
     try:
         yield Workers(converters, judges, convert_seconds, settings.timeout or 60.0, contrastive)
     except BaseException:

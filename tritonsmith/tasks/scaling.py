@@ -18,12 +18,30 @@ from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
 
+LIGHT_CAPS = (4096, 2048, 1024, 512)
 FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
-MAX_ELEMENTS = 1 << 15
-"""Elements in inputs, weights and outputs that the interpreter bears in tenths of a second."""
-MAX_FLOPS = 1 << 23
-"""Floating-point operations of the reference likewise (a 128^3 matmul takes 0.1 s in the interpreter)."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How large a version may be."""
+
+    elements: int
+    """In inputs, weights and outputs."""
+    flops: int
+    """Of the reference."""
+
+
+FULL = Bound(1 << 15, 1 << 23)
+"""What the interpreter bears in tenths of a second; it takes 0.1 s for a 128^3 matmul."""
+LIGHT = Bound(1 << 12, 1 << 19)
+"""What it bears in hundredths: for variants that change the values and not the sizes. With these at the full size,
+judging 40 generated graphs on two cores took 0.81 a second; all at this size 1.63 (all variants, timing off)."""
+
+
+LIGHT_ON_GPU = Bound(1 << 20, 1 << 28)
+"""What a GPU draws, computes in float64 and compares in no time beside its real sizes."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +94,28 @@ class _Integers(ast.NodeTransformer):
 
 def tiny(task: Task) -> Scaled:
     """The smallest version on which the reference runs."""
-    return _first(task, TINY_CAPS, bounded=False)
+    return _first(task, TINY_CAPS, None)
 
 
 def full(task: Task) -> Scaled:
     """The task itself if the interpreter can bear it, else the largest version that it can."""
     try:
-        return Scaled(task, None, _shapes(task, bounded=True))
+        return Scaled(task, None, _shapes(task, FULL))
     except _Unfit:
-        return _first(task, FULL_CAPS, bounded=True)
+        return _first(task, FULL_CAPS, FULL)
+
+
+def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
+    """The largest version within `bound`, or the full one where there is none."""
+    try:
+        return Scaled(task, None, _shapes(task, bound))
+    except _Unfit:
+        pass
+    caps = [cap for cap in (*LIGHT_CAPS, *FULL_CAPS) if full.cap is None or cap < full.cap]
+    try:
+        return _first(task, caps, bound)
+    except TaskError:
+        return full
 
 
 def runs_without_data(task: Task) -> bool:
@@ -107,7 +138,7 @@ class _Unfit(Exception):
     """A size at which a task cannot be tried; says why."""
 
 
-def _first(task: Task, caps: Sequence[int], bounded: bool) -> Scaled:
+def _first(task: Task, caps: Sequence[int], bound: Bound | None) -> Scaled:
     reason = ""
     for cap in caps:
         try:
@@ -115,15 +146,15 @@ def _first(task: Task, caps: Sequence[int], bounded: bool) -> Scaled:
         except SyntaxError as error:
             raise TaskError(f"task {task.id} does not parse: {error}") from error
         try:
-            return Scaled(small, cap, _shapes(small, bounded))
+            return Scaled(small, cap, _shapes(small, bound))
         except _Unfit as unfit:
             reason = str(unfit)
     raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size: {reason}")
 
 
-def _shapes(task: Task, bounded: bool) -> str:
-    """The inputs' shapes; raises _Unfit where the reference does not run or is too large for the interpreter."""
-    if bounded and _too_large(task):
+def _shapes(task: Task, bound: Bound | None) -> str:
+    """The inputs' shapes; raises _Unfit where the reference does not run or is larger than it may be."""
+    if bound is not None and _too_large(task, bound):
         raise _Unfit("its inputs are too large for the interpreter")
     try:
         module = TaskModule.of(task)
@@ -133,21 +164,21 @@ def _shapes(task: Task, bounded: bool) -> str:
     except Exception as error:  # a size the reference cannot take fails in the user's code, in any way it likes
         raise _Unfit(one_line(error)) from error
     elements = sum(t.numel() for t in [*_tensors(inputs), *model.parameters(), *_tensors(output)])
-    if bounded and (elements > MAX_ELEMENTS or counter.get_total_flops() > MAX_FLOPS):
+    if bound is not None and (elements > bound.elements or counter.get_total_flops() > bound.flops):
         raise _Unfit("it is too large for the interpreter")
     if any(t.numel() == 0 for t in _tensors(output)):
         raise _Unfit("its output is empty")
     return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in _tensors(inputs)) or "no tensors"
 
 
-def _too_large(task: Task) -> bool:
+def _too_large(task: Task, bound: Bound) -> bool:
     """Whether the inputs alone are over the limit, found without allocating them."""
     try:
         with torch.device("meta"):
             inputs = TaskModule.of(task).inputs(0, "meta")
     except Exception:  # not every get_inputs runs on meta tensors; then it runs for real
         return False
-    return sum(t.numel() for t in _tensors(inputs)) > MAX_ELEMENTS
+    return sum(t.numel() for t in _tensors(inputs)) > bound.elements
 
 
 def _tensors(tree: object) -> list[torch.Tensor]:

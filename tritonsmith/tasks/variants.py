@@ -44,32 +44,40 @@ class Variant:
 
 
 def variants(
-    task: Task, multi_input: bool, growth: float = 2.0, also: Collection[str] = (), strided: bool = False
+    task: Task,
+    multi_input: bool,
+    growth: float = 2.0,
+    also: Collection[str] = (),
+    strided: bool = False,
+    light: Task | None = None,
 ) -> list[Variant]:
     """The task as given and, if wanted, extension 1's four others (DESIGN 4.5) and those beyond.
 
     `growth` is the factor of the larger dimensions; the interpreter, whose time is their product, gets less.
     `also` names variants of `hardeners` to add in any case: a task needs them that a null control passes.
     `strided` adds inputs whose elements do not lie in order, which many honest kernels take for granted.
+    `light` is the task at a smaller size, for the variants that change values alone: the interpreter's time is in the
+    sizes.
     """
     given = Variant("as given", task)
     hardening = [variant for variant in hardeners(task) if variant.label in also]
     if not multi_input:
         return [given, *hardening]
     larger = _resized(task, lambda value: _grow(value, growth))
-    odd = odd_sizes(task)
-    return [
+    odd, light = odd_sizes(task), light or task
+    found = [
         given,
-        Variant("values x2", task, factor=2.0),
-        Variant("another seed", task, fresh_seed=True),
+        Variant("values x2", light, factor=2.0),
+        Variant("another seed", light, fresh_seed=True),
         Variant("larger dimensions", larger, fresh_seed=True),
         Variant("float16", task, dtype=torch.float16),
         *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
-        *distributions(task),
-        *(variant for variant in hardening if variant.values == "signed"),
-        *([Variant("strided storage", task, fresh_seed=True, strided=True)] if strided else []),
-        Variant("new contents in the same storage", task, fresh_seed=True, reuse=True),
+        *distributions(light),
+        *([Variant("strided storage", light, fresh_seed=True, strided=True)] if strided else []),
+        Variant("new contents in the same storage", light, fresh_seed=True, reuse=True),
     ]
+    needed = {variant.label: variant for variant in hardening}
+    return [needed.pop(variant.label, variant) for variant in found] + list(needed.values())
 
 
 def distributions(task: Task) -> list[Variant]:

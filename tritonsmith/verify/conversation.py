@@ -92,7 +92,7 @@ class Conversation:
             message = f"no answer within {self._timeout:g} s"
             raise RunnerFailed(Finding(rule="timeout", message=message)) from error
         except wire.WireError as error:
-            raise RunnerFailed(self._post_mortem(mode, str(error))) from error
+            raise RunnerFailed(self._post_mortem(mode, error)) from error
         finally:
             windows.close()
             if self._left is not None:
@@ -157,17 +157,19 @@ class Conversation:
         torch.cuda.current_stream().synchronize()
         return names
 
-    def _post_mortem(self, mode: str, reason: str) -> Finding:
+    def _post_mortem(self, mode: str, error: wire.WireError) -> Finding:
         runner = self._runners.pop(mode)
         if self._warm is not None and runner is self._warm.runner and self._stable is not None:
             status, self._warm = self._stable.end(self._warm), None
         else:
             status = self._zygotes[mode].end(runner)
+        if not isinstance(error, wire.Closed):  # its status is then that of having been ended here
+            return Finding(rule="protocol", message=str(error))
         if status == 0:
             return Finding(rule="exit", message="the candidate ended its process")
         if status < 0:
             if -status == signal.SIGKILL:
-                return Finding(rule="protocol", message=reason)
+                return Finding(rule="protocol", message=str(error))
             known = {int(number) for number in signal.Signals}
             name = signal.Signals(-status).name if -status in known else f"signal {-status}"
             return Finding(rule="crash", message=f"the candidate's process died of {name}")

@@ -64,6 +64,8 @@ class Windows:
 
     def close(self) -> None:
         """Unmap everything; views are invalid from here on."""
+        if self._opened:
+            _enter()
         for pointer in self._opened.values():
             _driver().cuIpcCloseMemHandle(ctypes.c_uint64(pointer))
         self._opened.clear()
@@ -75,7 +77,7 @@ class Windows:
             handle = _Handle.from_buffer_copy(bytes.fromhex(text))
         except ValueError as error:
             raise WireError("a handle of no known form") from error
-        torch.cuda.current_stream()
+        _enter()
         pointer = ctypes.c_uint64()
         status = _driver().cuIpcOpenMemHandle_v2(ctypes.byref(pointer), handle, _LAZY_PEER_ACCESS)
         if status != 0:
@@ -116,6 +118,16 @@ def _size(base: int) -> int:
     status = _driver().cuMemGetAddressRange_v2(ctypes.byref(start), ctypes.byref(size), ctypes.c_uint64(base))
     _check(status, "cuMemGetAddressRange")
     return size.value - (base - (start.value or 0))
+
+
+def _enter() -> None:
+    """Give this thread torch's context: one that has not yet launched anything has none, and torch makes it late."""
+    context, device = ctypes.c_void_p(), ctypes.c_int()
+    _check(_driver().cuCtxGetCurrent(ctypes.byref(context)), "cuCtxGetCurrent")
+    if context.value is None:
+        _check(_driver().cuDeviceGet(ctypes.byref(device), torch.cuda.current_device()), "cuDeviceGet")
+        _check(_driver().cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
+        _check(_driver().cuCtxSetCurrent(context), "cuCtxSetCurrent")
 
 
 def _check(status: int, call: str) -> None:

@@ -28,6 +28,8 @@ class Sizes:
 
     tiny: scaling.Scaled
     full: scaling.Scaled
+    light: scaling.Scaled
+    """For variants that change values and not sizes."""
     hardening: frozenset[str]
     """Labels of the variants that a task needs because a null control passes it as given; see `vet`."""
 
@@ -78,7 +80,8 @@ class Sizing:
             self._zygote.end(runner)
         if isinstance(error := reply.get("error"), dict):
             raise TaskError(str(error.get("message")))
-        return Sizes(_read(task, reply["tiny"]), _read(task, reply["full"]), frozenset(map(str, _list(reply["hard"]))))
+        tiny, full, light = (_read(task, reply[name]) for name in ("tiny", "full", "light"))
+        return Sizes(tiny, full, light, frozenset(map(str, _list(reply["hard"]))))
 
 
 def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], None]:
@@ -96,7 +99,8 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
     hard = vet.hardening(full.task) if full is not None else frozenset()
     if full is None or header["whole"]:
         full = scaling.Scaled(task, None, "as given")
-    return {"tiny": _write(small), "full": _write(full), "hard": sorted(hard)}, None
+    light = scaling.light(task, full, scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT)
+    return {"tiny": _write(small), "full": _write(full), "light": _write(light), "hard": sorted(hard)}, None
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -103,7 +103,8 @@ class Trial:
         def wanted(prepared: Sizes) -> list[Variant]:
             growth = self._room.growth(prepared)
             multi_input, strided = self._extensions.multi_input, self._settings.strided
-            return variants(prepared.full.task, multi_input, growth, prepared.hardening, strided)
+            light = prepared.light.task
+            return variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"

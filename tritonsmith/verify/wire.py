@@ -30,6 +30,10 @@ class WireError(Exception):
     """The other side sent something that is no frame, or closed the channel."""
 
 
+class Closed(WireError):
+    """The other side has hung up."""
+
+
 class WireTimeout(WireError):
     """The other side did not answer before the deadline."""
 
@@ -151,7 +155,7 @@ def send(
     except TimeoutError as error:
         raise WireTimeout("no answer in time") from error
     except OSError as error:
-        raise WireError("the channel is closed") from error
+        raise Closed("the channel is closed") from error
 
 
 def receive(
@@ -212,8 +216,8 @@ def _read(channel: socket.socket, size: int, deadline: float) -> bytes:
         except TimeoutError as error:
             raise WireTimeout("no answer in time") from error
         except OSError as error:
-            raise WireError("the channel is closed") from error
+            raise Closed("the channel is closed") from error
         if not chunk:
-            raise WireError("the runner ended without an answer")
+            raise Closed("the runner ended without an answer")
         data += chunk
     return bytes(data)

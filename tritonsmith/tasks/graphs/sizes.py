@@ -180,7 +180,7 @@ def can_be_scaled(draft: Draft, sizes: Sizes) -> bool:
         if not _holds(draft.solver, small):
             continue
         count, operations = _cost(draft, small)
-        if count <= scaling.MAX_ELEMENTS and operations <= scaling.MAX_FLOPS:
+        if count <= scaling.FULL.elements and operations <= scaling.FULL.flops:
             return True
     return False
 
