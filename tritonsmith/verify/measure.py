@@ -22,6 +22,9 @@ from tritonsmith.verify.gpu import Gpu
 
 _CALLS, _WALL_SECONDS = 20, 0.01
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
+_SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
+"""Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
+device time they may have."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
 waking up. A forged time below this is not found out here, only by the process's integrity check."""
@@ -72,6 +75,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         reference.repeats = repeats
         both = sum(estimates)
         theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted)
+        turns.make_sure()
         calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     reference.clear()
@@ -144,7 +148,7 @@ class Turns:
 
     def __init__(self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int) -> None:
         self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
-        self._turns, self._late = 0, 0
+        self._turns, self._late, self._last, self._each = 0, 0, "", 1.0
         self.doubt: Finding | None = None
         """What is wrong with the times that the runner gave."""
 
@@ -163,14 +167,24 @@ class Turns:
             self.doubt = Finding(rule="protocol", message="the runner gave no times")
             return [1.0] * trials
         claimed = 1e-3 * self._repeats * sum(times)
+        self._each = claimed / trials
         # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
         hidden = taken - 2 * claimed - self._reference.host - (4 * trials + 1) * self._allowance()
         self._turns, self._late = self._turns + 1, self._late + (claimed > taken or hidden > _CLOCK_SLACK * trials)
-        # A host busy with other candidates delays a turn now and then, not most of them.
-        if 2 * self._late > self._turns > 1:
-            message = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
-            self.doubt = Finding(rule="clock", message=message)
+        if 2 * self._late > self._turns:
+            self._last = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
         return times
+
+    def make_sure(self) -> None:
+        """Doubt the times if most turns took longer than was said, then too when there are more of them.
+
+        A host that is busy with other candidates delays some turns; a clock that lies is wrong in each.
+        """
+        while self.doubt is None and 2 * self._late > self._turns:
+            if self._turns >= _SURE:
+                self.doubt = Finding(rule="clock", message=self._last)
+            else:
+                self.block(max(1, min(_AGAIN, int(_AGAIN_SECONDS / self._each))))
 
     def _allowance(self) -> float:
         """Seconds a trial of a host-bound candidate may add."""

@@ -1,0 +1,64 @@
+"""Documents under other names: still the same module and kernel."""
+
+import ast
+import random
+
+import pytest
+
+from tritonsmith.data.lower import convert
+from tritonsmith.data.pair import Pair
+from tritonsmith.prompts import messages, render_completion
+from tritonsmith.tasks import graphs
+from tritonsmith.train.pretrain.renaming import rename, renamed
+from tritonsmith.train.pretrain.rows import Document, chat
+from tritonsmith.types import Task
+from tritonsmith.verify import form
+
+
+def document(task: Task) -> Document | None:
+    pair = convert(task)
+    if not isinstance(pair, Pair):
+        return None
+    return Document(chat(messages(task, "bare")), render_completion(pair.plan, pair.source), task.level, "")
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return [one for task in graphs.generate(40, 8) if (one := document(task)) is not None]
+
+
+def module_of(one: Document) -> str:
+    return one.prompt.removeprefix("<|task|>").removesuffix("<|answer|>")
+
+
+def code_of(one: Document) -> str:
+    return one.completion.partition("```python\n")[2].partition("\n```")[0]
+
+
+def test_most_documents_can_be_renamed(documents: list[Document]) -> None:
+    found = list(renamed(documents, 3, 0))
+    assert len(found) > 3 * len(documents) and len({one.prompt for one in found}) == len(found)
+
+
+def test_kernels_stay_as_they_are(documents: list[Document]) -> None:
+    rng = random.Random(1)
+    for one in documents:
+        other = rename(one, rng)
+        assert other is not None
+        assert code_of(other).partition("class ModelNew")[0] == code_of(one).partition("class ModelNew")[0]
+
+
+def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Document]) -> None:
+    rng = random.Random(2)
+    for one in documents:
+        other = rename(one, rng)
+        assert other is not None
+        ast.parse(code_of(other))
+        made = convert(Task(id="renamed", level=1, source=module_of(other)))
+        assert isinstance(made, Pair), made
+        assert form.program(made.source) == form.program(code_of(other))
+
+
+def test_an_answer_without_a_class_is_left_alone() -> None:
+    one = Document("<|task|>class Model:\n    pass<|answer|>", "no code here", 1, "")
+    assert rename(one, random.Random(0)) is None
