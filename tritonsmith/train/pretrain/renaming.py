@@ -16,7 +16,8 @@ from tritonsmith.train.pretrain.rows import Document
 
 _INPUTS = (
     "x", "input", "inp", "data", "a", "b", "y", "z", "q", "k", "v", "h", "tensor", "hidden", "features", "left",
-    "right", "query", "key", "value", "target", "other", "residual", "state", "logits", "x1", "x2", "x3", "first", "second",
+    "right", "query", "key", "value", "target", "other", "residual", "state", "logits", "x1", "x2", "x3", "first",
+    "second",
 )  # fmt: skip
 _MEMBERS = (
     "conv", "conv1", "conv2", "linear", "fc", "fc1", "fc2", "proj", "norm", "norm1", "bn", "ln", "act", "activation",
