@@ -199,3 +199,16 @@ def test_sources_are_clean_python(tasks: list[Task], tmp_path: Path) -> None:
         compile(task.source, task.id, "exec")
         assert max(map(len, task.source.splitlines())) < 220
         assert "\t" not in task.source and task.source.endswith("\n")
+
+
+def test_a_window_of_three_dimensions_is_no_larger_than_what_it_slides_over() -> None:
+    graph = Graph.parse(
+        "x0 = normal('nnnnn'); v0 = max_pool3d(x0, kernel_size=3, stride=3, padding=0, dilation=1); "
+        "v1 = avg_pool3d(v0, kernel_size=5, stride=1, padding=2)"
+    )
+    module = TaskModule.of(graphs.task(graph))
+    module.model(0)(*module.inputs(0))
+
+
+def test_graphs_that_are_large_at_every_size_are_not_tried() -> None:
+    assert len(graphs.from_spec("32:seed=102:level=1:families=pooling+conv:split=all")) == 32

@@ -18,6 +18,9 @@ def _slide(rank: int) -> Rule:
         padding, dilation = integer(a, "padding"), 1 if "dilation" not in a else integer(a, "dilation")
         if 2 * padding > kernel:
             raise MisfitError("padded by more than half of the window")
+        if rank == 3 and "dilation" not in a:
+            for dim in shapes[0][2:]:
+                solver.at_least(dim, kernel)  # torch's avg_pool3d wants as much without the padding
         spatial = [window(solver, dim, kernel, stride, padding, dilation) for dim in shapes[0][2:]]
         return (*shapes[0][:2], *spatial)
 

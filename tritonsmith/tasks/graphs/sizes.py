@@ -31,6 +31,8 @@ PROBE = {
     "head_features": 16,
 }
 """Sizes at which a graph is tried, by role."""
+PROBE_ELEMENTS, PROBE_OPERATIONS = 1 << 23, 1e10
+"""What trying a graph may take: minima asked of what comes late can make the first sizes very large."""
 LEAST = {"batch": 2, "channels": 4, "out_channels": 4, "features": 16, "height": 6, "width": 6, "depth": 6}
 """Sizes of last resort, by role."""
 FEW_CHANNELS = 4
@@ -126,7 +128,8 @@ def probe_sizes(draft: Draft, factor: int = 1, few: bool = False) -> dict[Symbol
             return 3
         return PROBE[role] * (factor if "features" in role or role == "length" else 1)
 
-    return _solve(draft.solver, free_symbols(draft), pick)
+    sizes = _solve(draft.solver, free_symbols(draft), pick)
+    return sizes if sizes and _is_bearable(draft, sizes, PROBE_ELEMENTS, PROBE_OPERATIONS) else None
 
 
 def least_sizes(draft: Draft) -> dict[Symbol, int] | None:
@@ -157,11 +160,11 @@ def draw_sizes(draft: Draft, rng: random.Random) -> dict[Symbol, int] | None:
     return least_sizes(draft)
 
 
-def _is_bearable(draft: Draft, sizes: Sizes) -> bool:
-    """Whether a GPU has room and time for a task."""
+def _is_bearable(draft: Draft, sizes: Sizes, elements: int = MAX_ELEMENTS, most: float = MAX_OPERATIONS) -> bool:
+    """Whether there is room and time for a task, by default on a GPU."""
     values = sum(_count(draft.shape(place), sizes) for place in range(len(draft.items)))
     held, operations = _cost(draft, sizes)
-    return values + held <= MAX_ELEMENTS and operations <= MAX_OPERATIONS
+    return values + held <= elements and operations <= most
 
 
 def can_be_scaled(draft: Draft, sizes: Sizes) -> bool:
