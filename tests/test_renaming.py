@@ -9,7 +9,7 @@ from tritonsmith.data.lower import convert
 from tritonsmith.data.pair import Pair
 from tritonsmith.prompts import messages, render_completion
 from tritonsmith.tasks import graphs
-from tritonsmith.train.pretrain.renaming import rename, renamed
+from tritonsmith.train.pretrain.renaming import read, renamed
 from tritonsmith.train.pretrain.rows import Document, chat
 from tritonsmith.types import Task
 from tritonsmith.verify import form
@@ -43,16 +43,18 @@ def test_most_documents_can_be_renamed(documents: list[Document]) -> None:
 def test_kernels_stay_as_they_are(documents: list[Document]) -> None:
     rng = random.Random(1)
     for one in documents:
-        other = rename(one, rng)
-        assert other is not None
+        anatomy = read(one)
+        assert anatomy is not None
+        other = anatomy.rename(rng)
         assert code_of(other).partition("class ModelNew")[0] == code_of(one).partition("class ModelNew")[0]
 
 
 def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Document]) -> None:
     rng = random.Random(2)
     for one in documents:
-        other = rename(one, rng)
-        assert other is not None
+        anatomy = read(one)
+        assert anatomy is not None
+        other = anatomy.rename(rng)
         ast.parse(code_of(other))
         made = convert(Task(id="renamed", level=1, source=module_of(other)))
         assert isinstance(made, Pair), made
@@ -61,4 +63,4 @@ def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Do
 
 def test_an_answer_without_a_class_is_left_alone() -> None:
     one = Document("<|task|>class Model:\n    pass<|answer|>", "no code here", 1, "")
-    assert rename(one, random.Random(0)) is None
+    assert read(one) is None

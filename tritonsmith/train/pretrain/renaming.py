@@ -8,8 +8,9 @@ is judged again; a text that a name cannot be replaced in safely is left alone. 
 import ast
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain.rows import Document
@@ -29,61 +30,94 @@ _CONSTRUCTOR = (
     "channels", "size", "features", "n_in", "n_out", "width", "inner", "kernel", "groups", "c_in", "c_out", "d_model",
 )  # fmt: skip
 
-Place = tuple[int, int, str]
+CHANGED = 0.7
+"""Share of the names that a copy has others for."""
+_HOST = "class ModelNew"
+
+Found = tuple[int, int, str]
 """Line, column and the name there."""
+
+
+class Place(NamedTuple):
+    """Where a name stands."""
+
+    scope: int
+    line: int
+    column: int
+    name: str
 
 
 def renamed(documents: Sequence[Document], copies: int, seed: int) -> Iterator[Document]:
     """Each document, and up to `copies` more of it under other names."""
     rng = random.Random(seed)
     for one in documents:
-        seen = {one.prompt}
         yield one
-        for _ in range(copies):
-            other = rename(one, rng)
-            if other is not None and other.prompt not in seen:
-                seen.add(other.prompt)
-                yield other
+        anatomy = read(one) if copies else None
+        if anatomy is not None:
+            others = {other.prompt: other for other in (anatomy.rename(rng) for _ in range(copies))}
+            others.pop(one.prompt, None)
+            yield from others.values()
 
 
-def rename(document: Document, rng: random.Random) -> Document | None:
-    """The document under other names, None where its texts are not of the form that is known."""
-    start = document.prompt.rfind(bpe.TASK) + len(bpe.TASK)
-    end = document.prompt.rfind(bpe.ANSWER)
-    module = document.prompt[start:end]
-    head, fence, rest = document.completion.rpartition("class ModelNew")
-    if not fence or document.prompt.count(bpe.TASK) != 1:
+@dataclass(frozen=True)
+class Anatomy:
+    """A document's texts, and where names stand in them that may be replaced."""
+
+    document: Document
+    module: str
+    host: str
+    """The answer's class."""
+    module_places: list[Place]
+    host_places: list[Place]
+    names: list[list[str]]
+    """The names by scope: arguments of `forward`, of the constructor, members."""
+    pools: list[list[str]]
+    """Names that no text of the document has, by scope."""
+
+    def rename(self, rng: random.Random) -> Document:
+        """The document under other names; some stay."""
+        new: dict[tuple[int, str], str] = {}
+        taken: set[str] = set()
+        for scope, (names, pool) in enumerate(zip(self.names, self.pools, strict=True)):
+            free = [name for name in pool if name not in taken]
+            rng.shuffle(free)
+            for name in names:
+                if free and rng.random() < CHANGED:
+                    new[scope, name] = free.pop()
+                    taken.add(new[scope, name])
+        one = self.document
+        return replace(
+            one,
+            prompt=one.prompt.replace(self.module, _replaced(self.module, self.module_places, new)),
+            completion=one.completion.replace(self.host, _replaced(self.host, self.host_places, new)),
+        )
+
+
+def read(document: Document) -> Anatomy | None:
+    """What may be renamed in a document; None where its texts are not of the form that is known."""
+    module = document.prompt.rpartition(bpe.TASK)[2].rpartition(bpe.ANSWER)[0]
+    head, start, rest = document.completion.rpartition(_HOST)
+    host = start + rest.partition("\n```")[0]
+    if not start or not module or document.prompt.count(module) != 1 or document.completion.count(host) != 1:
         return None
-    host, close, tail = (fence + rest).partition("\n```")
     try:
         given, answered = _class(module, "Model"), _class(host, "ModelNew")
     except (SyntaxError, StopIteration, ValueError):
         return None
     taken = set(re.findall(r"\w+", module + document.completion))
-    scopes = ((_inputs, _INPUTS), (_parameters, _CONSTRUCTOR), (_members, _MEMBERS))
+    names: list[list[str]] = []
     module_places: list[Place] = []
     host_places: list[Place] = []
-    names: dict[tuple[int, str], str] = {}
-    for number, (places, pool) in enumerate(scopes):
+    for scope, find in enumerate(_SCOPES):
+        module_places += [Place(scope, *place) for place in find(given)]
+        host_places += [Place(scope, *place) for place in find(answered)]
+        own = dict.fromkeys(place.name for place in module_places if place.scope == scope)
         # A kernel that names a member was named after it.
-        wanted = [
-            n
-            for n in dict.fromkeys(n for *_, n in places(given))
-            if number == 0 or not re.search(rf"\b{n}(_ptr)?\b", head)
-        ]
-        free = [name for name in pool if name not in taken]
-        rng.shuffle(free)
-        for name in wanted:
-            if free and rng.random() < 0.7:
-                names[number, name] = free.pop()
-                taken.add(names[number, name])
-        for text, found in ((given, module_places), (answered, host_places)):
-            found += [(line, column, f"{number} {name}") for line, column, name in places(text)]
-    return replace(
-        document,
-        prompt=document.prompt[:start] + _replaced(module, module_places, names) + document.prompt[end:],
-        completion=head + _replaced(host, host_places, names) + close + tail,
-    )
+        names.append([n for n in own if scope == 0 or not re.search(rf"\b{n}(_ptr)?\b", head)])
+    if not _stand(module, module_places) or not _stand(host, host_places):
+        return None
+    pools = [[name for name in pool if name not in taken] for pool in (_INPUTS, _CONSTRUCTOR, _MEMBERS)]
+    return Anatomy(document, module, host, module_places, host_places, names, pools)
 
 
 def _class(text: str, name: str) -> ast.ClassDef:
@@ -96,7 +130,7 @@ def _method(model: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next((node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
 
 
-def _local(function: ast.FunctionDef | None) -> Iterator[Place]:
+def _local(function: ast.FunctionDef | None) -> Iterator[Found]:
     """Where a function's own arguments stand in it."""
     if function is None:
         return
@@ -108,15 +142,15 @@ def _local(function: ast.FunctionDef | None) -> Iterator[Place]:
             yield node.lineno, node.col_offset, node.id
 
 
-def _inputs(model: ast.ClassDef) -> Iterable[Place]:
+def _inputs(model: ast.ClassDef) -> Iterable[Found]:
     return _local(_method(model, "forward"))
 
 
-def _parameters(model: ast.ClassDef) -> Iterable[Place]:
+def _parameters(model: ast.ClassDef) -> Iterable[Found]:
     return _local(_method(model, "__init__"))
 
 
-def _members(model: ast.ClassDef) -> Iterator[Place]:
+def _members(model: ast.ClassDef) -> Iterator[Found]:
     """Where members stand that the constructor assigns: `self.name`."""
     assigned = {
         target.attr
@@ -134,16 +168,21 @@ def _is_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def _replaced(text: str, places: Sequence[Place], names: dict[tuple[int, str], str]) -> str:
-    """The text with new names in their places; raises ValueError where a name does not stand where it should."""
+_SCOPES: tuple[Callable[[ast.ClassDef], Iterable[Found]], ...] = (_inputs, _parameters, _members)
+
+
+def _replaced(text: str, places: Sequence[Place], names: Mapping[tuple[int, str], str]) -> str:
+    """The text with new names in their places."""
     lines = text.split("\n")
-    for line, column, mark in sorted(set(places), reverse=True):
-        number, _, old = mark.partition(" ")
-        new = names.get((int(number), old))
-        if new is None:
-            continue
-        row = lines[line - 1]
-        if not row.startswith(old, column):
-            raise ValueError(f"{old} does not stand at {line}:{column}")
-        lines[line - 1] = row[:column] + new + row[column + len(old) :]
+    for scope, line, column, old in sorted(set(places), key=lambda place: place[1:3], reverse=True):
+        new = names.get((scope, old))
+        if new is not None:
+            row = lines[line - 1]
+            lines[line - 1] = row[:column] + new + row[column + len(old) :]
     return "\n".join(lines)
+
+
+def _stand(text: str, places: Sequence[Place]) -> bool:
+    """Whether every name stands where it should: inside an f-string CPython 3.11 tells other places."""
+    lines = text.split("\n")
+    return all(lines[place.line - 1].startswith(place.name, place.column) for place in places)
