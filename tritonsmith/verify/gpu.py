@@ -19,8 +19,6 @@ _TOGETHER, _PATIENCE = 4, 0.15
 """How many wait to have the GPU alone, or how long one does in seconds, until nobody new may share it: each time it is
 emptied, everybody waits for the last one."""
 
-MOST = 64
-"""How many share the GPU at once; contexts of several processes take turns on it, so more only wait for each other."""
 _BRISK = 5e-4
 """Seconds after which a thread of this process must let another one have the interpreter, while somebody times: each
 turn of a timing ends with a message, which would wait for every thread that computes, 5 ms each by default. Ping-pong
@@ -110,5 +108,4 @@ class Gpu:
     def _closed(self) -> bool:
         """Whether nobody may begin to share: some are to have it alone, one after the other."""
         late = time.monotonic() - self._since > _PATIENCE
-        full = self._sharing >= MOST
-        return full or self._alone or self._waiting >= _TOGETHER or (self._waiting > 0 and late)
+        return self._alone or self._waiting >= _TOGETHER or (self._waiting > 0 and late)
