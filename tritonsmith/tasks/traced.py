@@ -142,10 +142,16 @@ class Trace:
 
 def trace(task: Task) -> Trace | None:
     """The trace of a task's forward at its own sizes; None where it does not load, or cannot be traced."""
+    return _traced(task.source)
+
+
+@lru_cache(maxsize=16)
+def _traced(source: str) -> Trace | None:
+    """Remembered for a while: who surveys a task shows it, too."""
     try:
-        return _read(*_record(TaskModule.of(task)))
+        return _read(*_record(TaskModule.of(Task(id="task", level=1, source=source))))
     except Exception as error:  # the user's code under fake tensors: whatever it raises, there is no trace
-        logger.debug("%s has no trace: %s", task.id, one_line(error))
+        logger.debug("no trace: %s", one_line(error))
         return None
 
 

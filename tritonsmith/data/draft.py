@@ -1,0 +1,175 @@
+"""`tritonsmith data draft`: tasks with the lowering's answers, unjudged, by the hundred thousand: to pretrain on.
+
+A draft costs milliseconds, a verdict a second. What a model first learns of the language may be what a compiler of our
+own writes; what it is fine-tuned on, and all that counts as a result, is judged (see `build`). Of tasks that the
+lowering answers, `benchmarks/data.py` says how many answers are right.
+
+Takes training graphs alone, and none of the suite's. A file holds the drafts of one shard of tasks and appears whole
+or not at all, so the same call goes on after a kill. Does not look for equal rows: who reads them does.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
+from multiprocessing import get_context
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+from datasets import Dataset, Features, List, Value, disable_progress_bars
+from pebble import ProcessExpired, ProcessPool
+from pydantic import BaseModel, ConfigDict
+
+from tritonsmith.data.draw import Drawing
+from tritonsmith.data.sources import source
+from tritonsmith.data.split import split_of
+from tritonsmith.data.store import said, write
+from tritonsmith.data.survey import forms
+from tritonsmith.data.work import convert, start
+from tritonsmith.data.workers import DRAW_SECONDS, PRELOADED, RENEWAL
+from tritonsmith.errors import UserError
+from tritonsmith.progress import bar
+from tritonsmith.prompts import messages, render_completion
+from tritonsmith.tasks.format import load_spec
+from tritonsmith.types import Task
+
+log = logging.getLogger(__name__)
+
+CHUNKS = 8
+"""Chunks of `Drawing` in a shard: some seconds of a core's work, which is what a kill costs."""
+
+_TEXT = Value("string")
+_MESSAGES = List({"role": _TEXT, "content": _TEXT})
+FEATURES = Features(
+    {
+        "prompt": _MESSAGES,
+        "traced": _MESSAGES,
+        "completion": _MESSAGES,
+        "task": _TEXT,
+        "graph": _TEXT,
+        "form": _TEXT,
+        "level": Value("int32"),
+    }
+)
+"""A row: `rows.Row`'s columns, the prompt with its traced graph, and the task's canonical form."""
+
+
+class Settings(BaseModel):
+    """What makes two calls' drafts the same, but for their number."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tasks: str
+    seed: int
+    styles: int
+    source: str
+
+
+def draft(
+    out: Path,
+    n: int,
+    *,
+    tasks: str = "graphs:split=train",
+    answers: str = "templates",
+    seed: int = 0,
+    styles: int = 1,
+    processes: int | None = None,
+) -> int:
+    """Write `n` drafts or more below `out/train`, or as many as `tasks` gives; returns how many are there.
+
+    `tasks` is a SPEC, a generator's with or without a number; `answers` a source's name (`sources.SOURCES`). The
+    caller's program needs a main guard. Raises UserError for what the user must mend.
+    """
+    source(answers)
+    settings = Settings(tasks=tasks, seed=seed, styles=styles, source=answers)
+    folder = out / "train"
+    with said(out):
+        folder.mkdir(parents=True, exist_ok=True)
+    _agree(out / "settings.json", settings)
+    for left in folder.glob("*.partial"):
+        left.unlink()
+    suite = frozenset(forms(load_spec("suite"))) - {""}
+    found = 0
+    with bar("drafts", n) as advance:
+        for count in _shards(folder, settings, suite, n, processes or os.cpu_count() or 1):
+            found += count
+            advance(count)
+    return found
+
+
+def _agree(path: Path, settings: Settings) -> None:
+    """Keep the settings of the first call; another one's must be the same."""
+    if not path.exists():
+        write(path, settings.model_dump_json())
+    elif Settings.model_validate_json(path.read_text()) != settings:
+        raise UserError(f"{path.parent} holds drafts of other settings; take another folder or remove it")
+
+
+def _shards(folder: Path, settings: Settings, suite: frozenset[str], n: int, width: int) -> Iterator[int]:
+    """The rows of each shard as it is done, until there are `n`, or no more tasks."""
+    found, number, ended = 0, 0, False
+    running: dict[Future[tuple[int, bool]], int] = {}
+    context = get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    pool = ProcessPool(width, max(1, RENEWAL // 250), start, context=context)
+    try:
+        while True:
+            while not ended and found < n and len(running) < 2 * width:
+                path = folder / f"train-{number:05d}.parquet"
+                running[pool.schedule(shard, (path, settings, suite, number), timeout=2 * DRAW_SECONDS)] = number
+                number += 1
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                at = running.pop(future)
+                try:
+                    count, more = future.result()
+                except (TimeoutError, ProcessExpired) as error:
+                    log.warning("shard %d of %s is left out: %s", at, settings.tasks, error)
+                    continue
+                ended = ended or not more
+                found += count
+                yield count
+            if found >= n:
+                return
+    finally:
+        pool.stop()
+        pool.join()
+
+
+def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) -> tuple[int, bool]:
+    """Make one shard's file, unless it is there; its rows, and whether tasks come behind it. Runs in a worker."""
+    disable_progress_bars()
+    if path.exists():
+        return parquet.read_metadata(path).num_rows, True
+    drawing = Drawing(settings.tasks, settings.seed, settings.styles)
+    rows: list[dict[str, object]] = []
+    more = True
+    for at in range(number * CHUNKS, (number + 1) * CHUNKS):
+        items = drawing.chunk(at)
+        if items is None:
+            more = False
+            break
+        rows += (row for item in items if (row := _row(item.task, settings.source, suite)) is not None)
+    if rows:
+        partial = path.with_suffix(".partial")
+        with said(path):
+            Dataset.from_list(rows, features=FEATURES).to_parquet(partial)
+            partial.rename(path)
+    return len(rows), more
+
+
+def _row(task: Task, name: str, suite: frozenset[str]) -> dict[str, object] | None:
+    """The draft of a task; None where it may not be trained on, or the source has no answer."""
+    known, [answer] = convert(task, [name])
+    if answer.kind != "candidate" or known.form in suite or split_of(task, known.form) != "train":
+        return None
+    return {
+        "prompt": messages(task, "bare"),
+        "traced": messages(task, "traced"),
+        "completion": [{"role": "assistant", "content": render_completion(answer.plan, answer.code)}],
+        "task": task.id,
+        "graph": task.graph or known.form or task.source,
+        "form": known.form,
+        "level": task.level,
+    }
