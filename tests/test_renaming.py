@@ -36,7 +36,7 @@ def code_of(one: Document) -> str:
 
 
 def test_most_documents_can_be_renamed(documents: list[Document]) -> None:
-    found = list(renamed(documents, 3, 0))
+    found = list(renamed(documents, 3, random.Random(0)))
     assert len(found) > 3 * len(documents) and len({one.prompt for one in found}) == len(found)
 
 

@@ -8,6 +8,7 @@ judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 
 """
 
 import logging
+import os
 import random
 import shutil
 import sys
@@ -25,7 +26,7 @@ from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, trainer
 from tritonsmith.train import tokenizer as bpe
-from tritonsmith.train.pretrain import loop, packing, renaming, rows
+from tritonsmith.train.pretrain import loop, packing, prepare, rows
 from tritonsmith.train.pretrain.check import check
 from tritonsmith.train.pretrain.optimizer import Kind, Schedule
 
@@ -47,11 +48,12 @@ def train(
     tokenizer: Path | None = None,
     device: str = "cpu",
     copies: int = 0,
+    prompt: rows.Prompt = "prompt",
 ) -> Path:
     """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
-    under other names; see `renaming`.
+    under other names (`prepare`); `prompt` is the rows' column to learn prompts from.
     """
     done = out / "model"
     if done.exists():
@@ -59,12 +61,11 @@ def train(
         return done
     if not data:
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
-    documents = rows.read(data)
+    documents = rows.read(data, prompt)
     words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
     if length > size.positions:
         raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
-    learnt = list(renaming.renamed(documents["train"], copies, recipe.seed))
-    packed = packing.pack(words, learnt, length)
+    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, os.cpu_count() or 1)
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
         levels[one.level].append(one)
@@ -73,7 +74,7 @@ def train(
     model = Qwen3ForCausalLM(models.from_nothing(size, words))
     log.info(
         "%.1f M parameters, vocabulary %d; %d documents in %d rows of %d, %.0f %% filled",
-        *(model.num_parameters() / 1e6, len(words), len(learnt), len(packed), length, 100 * packed.filled),
+        *(model.num_parameters() / 1e6, len(words), packed.documents, len(packed), length, 100 * packed.filled),
     )
     outcome = loop.fit(model, packed, validation, recipe, device, out / "checkpoint.pt")
     torch.nn.Module.to(model, "cpu", torch.bfloat16)
@@ -125,6 +126,9 @@ def main(
     vocabulary: Annotated[int, typer.Option(help="Size of a new tokenizer at most.")] = 4096,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of a tokenizer to take instead.")] = None,
     copies: Annotated[int, typer.Option(help="Copies of each row under other names, to learn from too.")] = 8,
+    prompt: Annotated[
+        rows.Prompt, typer.Option(help="What is read for the prompt: `traced` adds the ATen graph.")
+    ] = "prompt",
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
     tasks: Annotated[
         str, typer.Option("--check", help="What to judge afterwards: so many held-out tasks of the data, or a SPEC.")
@@ -153,7 +157,7 @@ def main(
     if pairs:
         build(out / "data", pairs, tasks=source, seed=seed)
         folders.append(out / "data")
-    model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device, copies)
+    model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device, copies, prompt)
     if tasks.isdigit():
         chosen = rows.heldout(folders, int(tasks))
         check(model, [task for task, _ in chosen], samples, out, {task.id: family for task, family in chosen})

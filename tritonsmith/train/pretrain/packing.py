@@ -51,6 +51,18 @@ class Packed:
         moved = (tensor.to(device) for tensor in (self.ids, self.positions, self.kinds))
         return Packed(*moved, documents=self.documents, text=self.text)
 
+    @classmethod
+    def of(cls, ids: np.ndarray, positions: np.ndarray, kinds: np.ndarray, documents: int, text: int) -> "Packed":
+        """The same as arrays, as tensors."""
+        return cls(*map(torch.from_numpy, (ids, positions, kinds)), documents=documents, text=text)
+
+    @classmethod
+    def together(cls, parts: Sequence["Packed"]) -> "Packed":
+        """All rows of the parts, in their order."""
+        columns = ([part.ids for part in parts], [part.positions for part in parts], [part.kinds for part in parts])
+        documents, text = sum(part.documents for part in parts), sum(part.text for part in parts)
+        return cls(*map(torch.cat, columns), documents=documents, text=text)
+
     @property
     def filled(self) -> float:
         """Share of the tokens that are no padding."""
@@ -103,5 +115,4 @@ def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], leng
         size = len(row["ids"])
         ids[number, :size], kinds[number, :size] = row["ids"], row["kinds"]
         positions[number, :size] = np.concatenate([np.arange(n) for n in row["seq_lengths"]])
-    tensors = (torch.from_numpy(array) for array in (ids, positions, kinds))
-    return Packed(*tensors, documents=len(rows["ids"]), text=text)
+    return Packed.of(ids, positions, kinds, len(rows["ids"]), text)

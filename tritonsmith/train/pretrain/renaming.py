@@ -47,9 +47,8 @@ class Place(NamedTuple):
     name: str
 
 
-def renamed(documents: Sequence[Document], copies: int, seed: int) -> Iterator[Document]:
+def renamed(documents: Sequence[Document], copies: int, rng: random.Random) -> Iterator[Document]:
     """Each document, and up to `copies` more of it under other names."""
-    rng = random.Random(seed)
     for one in documents:
         yield one
         anatomy = read(one) if copies else None

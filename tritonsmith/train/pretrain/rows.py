@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import pyarrow.parquet as parquet
 
@@ -20,6 +20,9 @@ from tritonsmith.train import tokenizer as bpe
 from tritonsmith.types import Task
 
 SPLITS = ("train", "validation", "heldout")
+
+Prompt = Literal["prompt", "traced"]
+"""A row's prompt as it is, or with the task's traced graph (`prompts.messages`), which `data draft` keeps beside it."""
 
 VALIDATION = 64
 """One graph in so many validates where the rows name no validation split."""
@@ -60,24 +63,25 @@ def heldout(paths: Sequence[Path], n: int) -> list[tuple[Task, str]]:
     return [found[graph] for graph in order[:n]]
 
 
-def read(paths: Sequence[Path]) -> dict[str, list[Document]]:
+def read(paths: Sequence[Path], prompt: Prompt = "prompt") -> dict[str, list[Document]]:
     """The documents of `train` and `validation` in files and in folders of files.
 
     A folder's files count if their name begins with a split, as in `train-00000.parquet`, or their own folder's name
     is one. Raises UserError where nothing is to be learnt, where a row lacks what it must have, or where a graph is in
-    both splits.
+    both splits. `prompt` is the column that is read for the prompt; rows that have no `traced` one show their prompt.
     """
+    columns = (*_COLUMNS, prompt)
     found: dict[str, dict[tuple[str, str], Document]] = {"train": {}, "validation": {}}
     named = False
     for path in paths:
         for file, split in _files(path, ("train", "validation")):
-            for number, row in enumerate(_rows(file, _COLUMNS)):
+            for number, row in enumerate(_rows(file, columns)):
                 own = row.get("split") or split
                 if own not in SPLITS:
                     raise UserError(f"{file}: row {number}: a split is one of {', '.join(SPLITS)}, not {own!r}")
                 named = named or own == "validation"
                 if own in found:
-                    one = _document(row, f"{file}: row {number}")
+                    one = _document({**row, "prompt": row.get(prompt) or row.get("prompt")}, f"{file}: row {number}")
                     found[own][one.prompt, one.completion] = one
     documents = {split: list(rows.values()) for split, rows in found.items()}
     if not documents["train"]:
@@ -114,7 +118,7 @@ def _rows(file: Path, wanted: Sequence[str]) -> Iterator[dict[str, object]]:
         yield from jsonl.read(file)
         return
     with parquet.ParquetFile(file) as table:
-        columns = [name for name in wanted if name in table.schema_arrow.names]
+        columns = [name for name in dict.fromkeys(wanted) if name in table.schema_arrow.names]
         for batch in table.iter_batches(columns=columns):
             yield from cast(list[dict[str, object]], batch.to_pylist())
 

@@ -1,0 +1,35 @@
+"""Documents as rows to learn from."""
+
+import torch
+
+from tritonsmith.train import tokenizer as bpe
+from tritonsmith.train.pretrain import prepare
+from tritonsmith.train.pretrain.prepare import PART
+from tritonsmith.train.pretrain.rows import Document, chat
+
+MODULE = "class Model(nn.Module):\n    def forward(self, x):\n        return x + {n}"
+ANSWER = "class ModelNew(nn.Module):\n    def forward(self, x):\n        return add(x, {n})\n```"
+
+
+def documents(count: int) -> list[Document]:
+    return [
+        Document(chat([{"role": "user", "content": MODULE.format(n=n)}]), f"```python\n{ANSWER.format(n=n)}", 1, str(n))
+        for n in range(count)
+    ]
+
+
+def test_rows_are_the_same_for_any_number_of_processes() -> None:
+    some = documents(PART + 10)
+    words = bpe.train([one.prompt + one.completion for one in some], 400)
+    alone, together = (prepare.prepare(words, some, 256, 1, 3, processes) for processes in (1, 2))
+    assert alone.documents == together.documents > len(some)
+    assert alone.text == together.text
+    for one, other in ((alone.ids, together.ids), (alone.kinds, together.kinds), (alone.positions, together.positions)):
+        assert torch.equal(one, other)
+
+
+def test_copies_are_added_to_what_is_learnt() -> None:
+    some = documents(20)
+    words = bpe.train([one.prompt + one.completion for one in some], 400)
+    assert prepare.prepare(words, some, 256, 0, 3, 1).documents == 20
+    assert prepare.prepare(words, some, 256, 2, 3, 1).documents > 30
