@@ -1,0 +1,57 @@
+"""Drafts: answers that nobody judged."""
+
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+from tritonsmith.data import draft
+from tritonsmith.errors import UserError
+from tritonsmith.tasks.graphs.graph import Graph
+from tritonsmith.train.pretrain import rows
+
+SETTINGS = draft.Settings(tasks="graphs:40", seed=4, styles=1, source="templates")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("drafts") / "train" / "train-00000.parquet"
+    path.parent.mkdir()
+    assert draft.shard(path, SETTINGS, frozenset(), 0) == (parquet.read_metadata(path).num_rows, False)
+    return path
+
+
+def test_only_training_graphs_are_drafted(path: Path) -> None:
+    graphs = parquet.read_table(path)["graph"].to_pylist()
+    assert 25 < len(graphs) < 40 and {Graph.parse(graph).split for graph in graphs} == {"train"}
+
+
+def test_the_suite_is_not_drafted(path: Path, tmp_path: Path) -> None:
+    forms = parquet.read_table(path)["form"].to_pylist()
+    known = frozenset(forms[:5])
+    count, _ = draft.shard(tmp_path / "train-00000.parquet", SETTINGS, known, 0)
+    assert count == sum(form not in known for form in forms)
+
+
+def test_a_shard_that_is_there_is_not_made_again(path: Path) -> None:
+    before = path.stat().st_mtime_ns
+    assert draft.shard(path, SETTINGS, frozenset(), 0)[0] == parquet.read_metadata(path).num_rows
+    assert path.stat().st_mtime_ns == before
+
+
+def test_drafts_are_learnt_from_with_their_traced_graphs(path: Path) -> None:
+    bare, traced = (rows.read([path.parent.parent], prompt) for prompt in ("prompt", "traced"))
+    shown = {one.completion: one.prompt for one in traced["train"]}
+    assert all(one.completion in shown for one in bare["train"])
+    assert all(
+        shown[one.completion].startswith(one.prompt.removesuffix("<|answer|>")) and "->" in shown[one.completion]
+        for one in bare["train"]
+    )
+
+
+def test_a_call_writes_all_that_the_tasks_give_and_goes_on_from_there(tmp_path: Path) -> None:
+    found = draft.draft(tmp_path, 1000, tasks="graphs:40", seed=4, processes=1)
+    assert 25 < found < 40 and [one.name for one in (tmp_path / "train").iterdir()] == ["train-00000.parquet"]
+    assert draft.draft(tmp_path, 1000, tasks="graphs:40", seed=4, processes=1) == found
+    with pytest.raises(UserError, match="other settings"):
+        draft.draft(tmp_path, 1000, tasks="graphs:40", seed=5, processes=1)
