@@ -46,7 +46,7 @@ Messages = list[list[dict[str, str]]]
 
 
 def make(out: Path, n: int, seed: int) -> Path:
-    """Unverified pairs of up to n synthetic tasks, a JSONL file a split; kept, so that a second call has them."""
+    """Unverified pairs of up to n graphs, a JSONL file a split; kept, so that a second call has them."""
     if (out / "train.jsonl").exists():
         return out
     out.mkdir(parents=True, exist_ok=True)

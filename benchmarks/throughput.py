@@ -1,12 +1,14 @@
 """Candidates judged a second: the warm pool against fresh interpreters, and staged against unstaged.
 
     python benchmarks/throughput.py [--device cuda] [--candidates 512] [--isolation pooled] [--fresh-at-a-time 14]
+                                    [--workers 16] [--judges 4] [--only-staged]
 
 The mix is that of a model in training: 30 % fail the static rules, 20 % do not compile, 15 % are wrong, 35 % are
 right, all made from the suite's hand-written kernels. A fresh interpreter is `tritonsmith verify --json` in a process
 of its own; since it is slow, only a random part of the candidates is judged so, and its rate compared. The verdicts of
-all ways must be equal, or it fails. The pool's start, some seconds once, is not counted; it is printed, and so are the
-mean seconds a candidate spends in each stage. On the CPU tasks are scaled as always there. Nothing is written.
+all ways must be equal, or it fails. The pool's start, until each worker has judged two candidates, is not counted; it
+is printed, and so are the mean seconds a candidate spends in each stage and how the GPU was had: alone, or by how many
+on average. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
@@ -29,6 +31,7 @@ from rich.table import Table
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import STAGES, Candidate, Verdict
+from tritonsmith.verify.gpu import Use
 from tritonsmith.verify.pool import Job, Verifier, choose_device
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,10 +68,14 @@ class Pooled:
     """What one pool made of all candidates."""
 
     start: float
-    """Seconds until its first verdict."""
+    """Seconds until all its workers are warm."""
     seconds: float
     """Seconds for the candidates."""
     verdicts: list[Verdict]
+    use: Use
+    """How the GPU was had meanwhile."""
+    judges: int
+    """Processes that judged."""
 
 
 def mix(count: int) -> list[tuple[str, Job]]:
@@ -137,10 +144,14 @@ def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
     with Verifier(settings, extensions=ExtensionsConfig(staged=staged)) as verifier:
         id = "level1/relu"
         task = next(task for task in load_spec("suite") if task.id == id)
-        verifier.verify(task, Candidate(task=id, source=(KERNELS / f"{id}.py").read_text()))
-        warm = time.perf_counter()
+        source = (KERNELS / f"{id}.py").read_text()
+        first = [Candidate(task=id, source=f"{source}\n_NUMBER = {-n}\n") for n in range(1, 2 * verifier.workers + 1)]
+        verifier.verify_many((task, candidate) for candidate in first)
+        warm, before = time.perf_counter(), verifier.use()
         verdicts = verifier.verify_many(jobs)
-        return Pooled(warm - start, time.perf_counter() - warm, verdicts)
+        seconds, after = time.perf_counter() - warm, verifier.use()
+        use = Use(*(getattr(after, name) - getattr(before, name) for name in ("alone", "shared", "waited")))
+        return Pooled(warm - start, seconds, verdicts, use, verifier.judges)
 
 
 def main(
@@ -148,28 +159,41 @@ def main(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     isolation: Literal["process", "pooled"] = "pooled",
     workers: int = 0,
+    judges: int = 0,
+    only_staged: bool = False,
     fresh_at_a_time: int = 0,
     fresh_candidates: int = 64,
 ) -> None:
     """Measure, print, and fail where the ways disagree; 0 stands for 512 candidates on cuda and 100 on the CPU,
-    as many workers as cores, and 14 fresh processes at a time on cuda, as many as workers on the CPU."""
+    as many workers as cores, as many judge processes as the settings' default, and 14 fresh processes at a time on
+    cuda, as many as workers on the CPU. `only_staged` measures that alone, to compare settings."""
     where = choose_device(device)
     candidates = candidates or (512 if where == "cuda" else 100)
     jobs, console = [job for _, job in mix(candidates)], Console()
-    settings = VerifyConfig(device=where, isolation=isolation, workers=workers or os.cpu_count())  # type: ignore[arg-type]
+    settings = VerifyConfig(
+        device=where,  # type: ignore[arg-type]
+        isolation=isolation,
+        workers=workers or os.cpu_count(),
+        judges=judges or None,
+    )
     at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)
     chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
     staged = pooled(jobs, settings, staged=True)
-    console.print(f"staged: {len(jobs) / staged.seconds:.2f} candidates/s")
+    title = f"{where}, {settings.workers} workers, {staged.judges} judge processes, isolation {isolation}"
+    console.print(f"{title}; staged: {len(jobs) / staged.seconds:.2f} candidates/s; {_used(staged)}")
+    if only_staged:
+        console.print(_stages(staged.verdicts, []))
+        console.print(f"the pool's start: {staged.start:.1f} s, once; of the candidates {_kinds(staged.verdicts)}")
+        return
     unstaged = pooled(jobs, settings, staged=False)
-    console.print(f"unstaged: {len(jobs) / unstaged.seconds:.2f} candidates/s")
+    console.print(f"unstaged: {len(jobs) / unstaged.seconds:.2f} candidates/s; {_used(unstaged)}")
     seconds, alone = fresh([jobs[place] for place in chosen], at_a_time, where)
     rates = {
         f"fresh interpreters, {at_a_time} at a time": (len(chosen), seconds),
         "warm pool, staged": (len(jobs), staged.seconds),
         "warm pool, unstaged": (len(jobs), unstaged.seconds),
     }
-    console.print(_rates(rates, f"{where}, {settings.workers} workers, isolation {isolation}"))
+    console.print(_rates(rates, title))
     console.print(_stages(staged.verdicts, unstaged.verdicts))
     console.print(f"staged is {unstaged.seconds / staged.seconds:.2f} times as fast as unstaged")
     console.print(f"the pool's start: {staged.start:.1f} s, once; of the candidates {_kinds(staged.verdicts)}")
@@ -177,6 +201,19 @@ def main(
     _compare("unstaged", jobs, wanted, [outcome(verdict) for verdict in unstaged.verdicts])
     _compare("a fresh interpreter", [jobs[p] for p in chosen], [wanted[p] for p in chosen], alone)
     console.print("all three ways reach the same verdicts")
+
+
+def _used(pool: Pooled) -> str:
+    """How the GPU was had, in words."""
+    if pool.use == Use():
+        return "no GPU was used"
+    beside = pool.use.shared / max(pool.seconds - pool.use.alone, 1e-9)
+    timed = sum(verdict.timing is not None for verdict in pool.verdicts)
+    return (
+        f"the GPU was had alone {pool.use.alone / pool.seconds:.0%} of the time ({timed} timed, "
+        f"{1e3 * pool.use.alone / max(timed, 1):.0f} ms each), else by {beside:.1f} candidates on average; "
+        f"{pool.use.waited / len(pool.verdicts):.2f} s a candidate were spent waiting for it"
+    )
 
 
 def _compare(name: str, jobs: Sequence[Job], wanted: Sequence[Outcome], found: Sequence[Outcome]) -> None:

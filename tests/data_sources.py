@@ -6,15 +6,14 @@ Worker processes import them by name, so they live in a file of their own.
 import os
 import time
 
-from tritonsmith.data import templates
+from tritonsmith.data.lower import convert
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.types import Task
 
 
 def honest(task: Task) -> Pair | Miss:
-    """The plain template."""
-    pair = templates.pair(task)
-    return Pair(pair.plan, pair.source)
+    """Our own lowering."""
+    return convert(task)
 
 
 def hostile(task: Task) -> Pair | Miss:

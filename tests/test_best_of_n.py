@@ -2,19 +2,22 @@
 
 import json
 import random
+import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, VerifyConfig
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.data import templates
+from tritonsmith.data.lower.convert import convert
+from tritonsmith.data.pair import Pair
 from tritonsmith.evaluate import read
+from tritonsmith.jsonl import append
 from tritonsmith.prompts import render_completion
-from tritonsmith.tasks import synthetic
-from tritonsmith.train import best_of_n
+from tritonsmith.tasks import graphs
+from tritonsmith.train import best_of_n, policy
 from tritonsmith.train.generate import Sampler
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
@@ -26,10 +29,16 @@ def verifier() -> Iterator[Verifier]:
         yield own
 
 
+def lowered(task: Task) -> Pair:
+    answer = convert(task)
+    assert isinstance(answer, Pair)
+    return answer
+
+
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    simple = synthetic.generate(2, seed=5, depth=(1, 1), families=["pointwise"])
-    return simple + synthetic.generate(2, seed=5, depth=(2, 2), families=["pointwise"])
+    simple = graphs.generate(2, seed=0, depth=(1, 1), families=["pointwise"])
+    return simple + graphs.generate(2, seed=0, depth=(2, 2), families=["pointwise"])
 
 
 class Scripted(Sampler):
@@ -43,7 +52,7 @@ class Scripted(Sampler):
         texts = [["no code"] * n for _ in messages]
         for chat, row in zip(messages, texts, strict=True):
             task = next(task for task in self.tasks if task.source.strip() == chat[-1]["content"])
-            answer = templates.pair(task)
+            answer = lowered(task)
             row[0] = render_completion(answer.plan, answer.source)
             row[-1] = render_completion("The same again.", "# said otherwise\n" + answer.source)
         return texts
@@ -51,7 +60,7 @@ class Scripted(Sampler):
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch, tasks: list[Task]) -> type[Scripted]:
-    monkeypatch.setattr(best_of_n, "Sampler", Scripted)
+    monkeypatch.setattr(policy, "Sampler", Scripted)
     Scripted.tasks, Scripted.draws = tasks, 0
     return Scripted
 
@@ -103,11 +112,16 @@ def test_killed_while_judging_loses_no_verdict(
     config = make_config(tmp_path, tiny_folder, rounds=1)
 
     class Killed:
-        def verify_many(self, jobs: list, on_verdict: object = None) -> list:
+        """Fails in the background, and is interrupted when what is missing is asked for again."""
+
+        def verify_many(self, jobs: Iterable, on_verdict: object = None) -> list:
+            if isinstance(jobs, list):
+                raise KeyboardInterrupt
+
             def stop(index: int, verdict: object) -> None:
                 on_verdict(index, verdict)
                 if len(read(tmp_path / "rl" / "round-00" / "records.jsonl")) == 4:
-                    raise KeyboardInterrupt
+                    raise RuntimeError
 
             return verifier.verify_many(jobs, stop)
 
@@ -140,3 +154,41 @@ def test_chooses_by_the_curriculum_and_what_was_drawn_least() -> None:
     assert len(best_of_n.choose(tasks[:5], 20, curriculum, rng, Counter(), True)) == 5
     uniform = best_of_n.choose(tasks, 40, curriculum, rng, Counter(), False)
     assert {task.id for task in uniform} == {task.id for task in tasks}
+
+
+def test_no_round_is_begun_that_would_exceed_the_time(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
+) -> None:
+    config = make_config(tmp_path, tiny_folder, rounds=5)
+    append(tmp_path / "rl" / "steps.jsonl", json.dumps({"step": 0, "seconds": 70.0}))
+    model = best_of_n.train(config, tasks, verifier, None, minutes=2.0)
+    # 70 seconds are spent and another 70 would be too many: the model is what it was.
+    assert not (tmp_path / "rl" / "round-00").exists() and (model / "config.json").exists()
+
+
+def test_completions_are_judged_while_others_are_drawn(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = threading.Event()
+
+    class Watching:
+        def verify_many(self, jobs: Iterable, on_verdict: object = None) -> list:
+            def seen() -> Iterator:
+                for job in jobs:
+                    taken.set()
+                    yield job
+
+            return verifier.verify_many(seen(), on_verdict)
+
+    class Slow(Sampler):
+        def sample(self, messages: list, n: int, *rest: object) -> list[list[str]]:
+            on_batch = rest[-1]
+            on_batch([(0, 0, "no code")])
+            assert taken.wait(30)
+            return [["no code"] * n for _ in messages]
+
+    monkeypatch.setattr(policy, "Sampler", Slow)
+    config = make_config(tmp_path, tiny_folder, rounds=1)
+    best_of_n.train(config, tasks, Watching(), None)
+    (step,) = [json.loads(line) for line in (tmp_path / "rl" / "steps.jsonl").read_text().splitlines()]
+    assert step["verify"] > 0 and len(read(tmp_path / "rl" / "round-00" / "records.jsonl")) == 6

@@ -24,7 +24,7 @@ from tritonsmith.data.workers import workers
 from tritonsmith.errors import UserError
 from tritonsmith.report import dataset
 
-SPEC = "synthetic:depth=1-2:families=pointwise"
+SPEC = "graphs:depth=1-2:families=pointwise"
 HONEST = ["data_sources:honest"]
 ROWS = 6
 PROGRAM = f"""

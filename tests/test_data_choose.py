@@ -4,14 +4,14 @@ from tritonsmith.data import choose, survey
 from tritonsmith.data.rows import Split
 from tritonsmith.data.split import by_hash, split_of
 from tritonsmith.data.store import Answer, Item, Made
-from tritonsmith.tasks import synthetic
+from tritonsmith.tasks import graphs
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.tasks.graph import Graph
+from tritonsmith.tasks.graphs import Graph
 from tritonsmith.types import Finding, Task, Verdict
 from tritonsmith.verify import form
 
-HELDOUT = synthetic.generate(1, split="heldout", depth=(3, 3))[0]
-TRAIN = [task for task in synthetic.generate(30, depth=(3, 3)) if split_of(task) == "train"]
+HELDOUT = graphs.generate(1, split="heldout", depth=(3, 3))[0]
+TRAIN = [task for task in graphs.generate(30, depth=(3, 3)) if split_of(task) == "train"]
 
 
 def answer(code: str, correct: bool = True, planted: str = "") -> Answer:
@@ -30,7 +30,7 @@ def made(task: Task, *answers: Answer, style: int = 0) -> Made:
 
 def test_a_graph_is_in_one_split_in_every_writing() -> None:
     graph = Graph.parse(str(HELDOUT.graph))
-    assert {split_of(synthetic.task(graph, style)) for style in range(8)} == {"heldout"}
+    assert {split_of(graphs.task(graph, style)) for style in range(8)} == {"heldout"}
 
 
 def test_a_tenth_is_held_out_and_a_fiftieth_of_the_rest_validates() -> None:
@@ -58,7 +58,7 @@ def test_a_kernel_answers_one_graph() -> None:
 
 def test_a_kernel_may_answer_a_graph_in_several_writings_but_each_once() -> None:
     graph = Graph.parse(str(TRAIN[0].graph))
-    first, second = synthetic.task(graph, 0), synthetic.task(graph, 1)
+    first, second = graphs.task(graph, 0), graphs.task(graph, 1)
     chooser = choose.Chooser()
     assert chooser.chosen(made(first, answer("a = 1"))) and chooser.chosen(made(second, answer("a = 1"), style=1))
     assert not chooser.chosen(made(second, answer("a = 1"), style=1))
@@ -73,10 +73,12 @@ def test_equal_computations_are_not_in_two_splits() -> None:
 
 def test_no_task_of_the_suite_becomes_a_row_however_it_is_written() -> None:
     suite = frozenset(survey.forms([task for task in load_spec("suite") if task.id in ("level1/relu", "level1/elu")]))
-    relu = synthetic.task(Graph.parse("pointwise: relu"), 5)
+    relu = graphs.task(Graph.parse("x0 = normal('nn'); v0 = relu(x0)"), 5)
     chooser = choose.Chooser(suite)
     assert not chooser.chosen(made(relu, answer("a = 1")))
-    assert chooser.chosen(made(synthetic.task(Graph.parse("pointwise: relu | tanh")), answer("b = 1")))
+    assert chooser.chosen(
+        made(graphs.task(Graph.parse("x0 = normal('nn'); v0 = relu(x0); v1 = tanh(v0)")), answer("b = 1"))
+    )
 
 
 def test_a_row_holds_prompt_plan_and_kernel() -> None:

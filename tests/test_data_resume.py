@@ -4,6 +4,7 @@ import random
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,13 @@ from tritonsmith.errors import UserError
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify import form
 
-SETTINGS = Settings(tasks="synthetic:families=pointwise", seed=0, styles=2, sources=["rule"], contrastive=False)
+SETTINGS = Settings(tasks="graphs:depth=1-2:families=pointwise", seed=0, styles=2, sources=["rule"], contrastive=False)
+
+
+@cache
+def chunk(drawing: Drawing, number: int) -> list[Item] | None:
+    """What is always the same is drawn once for all tests."""
+    return drawing.chunk(number)
 
 
 class Threads:
@@ -28,7 +35,7 @@ class Threads:
 
     def draw(self, drawing: Drawing, number: int) -> "Future[list[Item] | None]":
         self.drawn.append(number)
-        return self.threads.submit(drawing.chunk, number)
+        return self.threads.submit(chunk, drawing, number)
 
     def convert(self, task: Task, sources: list[str]) -> "Future[tuple[Survey, list[Answer]]]":
         code = f"kernel = {task.source!r}"
@@ -107,7 +114,7 @@ def test_a_damaged_line_is_made_again_in_its_place(tmp_path: Path) -> None:
 
 
 def test_a_generator_with_an_end_ends_the_build(tmp_path: Path) -> None:
-    settings = SETTINGS.model_copy(update={"tasks": f"synthetic:{CHUNK + 3}", "styles": 1})
+    settings = SETTINGS.model_copy(update={"tasks": f"graphs:{CHUNK + 3}:depth=1-2", "styles": 1})
     found, _ = go(tmp_path, 1000, settings=settings)
     with Store(tmp_path) as store:
         assert CHUNK < len(list(store.all())) <= CHUNK + 3 and len(found) > 0
@@ -117,7 +124,7 @@ class Repeating(Threads):
     """Processes that draw the same tasks again and again."""
 
     def draw(self, drawing: Drawing, number: int) -> "Future[list[Item] | None]":
-        items = [item.model_copy(update={"chunk": number}) for item in drawing.chunk(0) or []]
+        items = [item.model_copy(update={"chunk": number}) for item in chunk(drawing, 0) or []]
         return self.threads.submit(lambda: items)
 
 
@@ -127,6 +134,6 @@ def test_a_generator_that_gives_nothing_new_ends_the_build(tmp_path: Path, caplo
 
 
 def test_a_generator_that_has_not_enough_says_so(tmp_path: Path) -> None:
-    settings = SETTINGS.model_copy(update={"tasks": "synthetic:depth=1-1:families=gemm", "styles": 1})
+    settings = SETTINGS.model_copy(update={"tasks": "graphs:depth=1-1:families=attention", "styles": 1})
     with pytest.raises(UserError, match="no 32 distinct graphs"):
         go(tmp_path, 50, settings=settings)

@@ -7,7 +7,7 @@ from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, 
 from tritonsmith.errors import UserError
 from tritonsmith.types import Task
 
-SETTINGS = Settings(tasks="synthetic", seed=0, styles=1, sources=["templates"], contrastive=False)
+SETTINGS = Settings(tasks="graphs", seed=0, styles=1, sources=["templates"], contrastive=False)
 
 
 def made(place: int, chunk: int = 0) -> Made:

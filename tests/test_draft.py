@@ -7,7 +7,9 @@ import pytest
 
 from tritonsmith.data import draft
 from tritonsmith.errors import UserError
+from tritonsmith.tasks import graphs
 from tritonsmith.tasks.graphs.graph import Graph
+from tritonsmith.train.pretrain import __main__ as command
 from tritonsmith.train.pretrain import rows
 
 SETTINGS = draft.Settings(tasks="graphs:40", seed=4, styles=1, source="templates")
@@ -55,3 +57,11 @@ def test_a_call_writes_all_that_the_tasks_give_and_goes_on_from_there(tmp_path: 
     assert draft.draft(tmp_path, 1000, tasks="graphs:40", seed=4, processes=1) == found
     with pytest.raises(UserError, match="other settings"):
         draft.draft(tmp_path, 1000, tasks="graphs:40", seed=5, processes=1)
+
+
+def test_a_check_leaves_out_what_computes_the_same_as_a_draft(path: Path) -> None:
+    learnt = rows.forms([path.parent.parent])
+    assert learnt == set(parquet.read_table(path)["form"].to_pylist())
+    drafted = [graphs.task(Graph.parse(graph), 7) for graph in parquet.read_table(path)["graph"].to_pylist()[:3]]
+    other = graphs.from_spec("3:900:split=heldout:depth=4-5")
+    assert command.unseen([*drafted, *other], learnt) == other

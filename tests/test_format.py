@@ -116,9 +116,10 @@ def test_a_kernelbench_checkout_is_a_spec_in_the_order_of_its_numbers(tmp_path: 
         "suite:../..",
         "kernelbench:",
         "kernelbench:/nowhere",
-        "synthetic:",
-        "synthetic:x",
-        "synthetic:4:colour=red",
+        "graphs:",
+        "graphs:x",
+        "graphs:4:colour=red",
+        "synthetic:4",
     ],
 )
 def test_a_spec_that_names_nothing_is_one_line(spec: str) -> None:

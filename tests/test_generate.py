@@ -153,6 +153,18 @@ def test_graphs_repeat_draws_under_a_seed() -> None:
     assert first == again != other
 
 
+@pytest.mark.gpu
+def test_graphs_keep_what_they_read() -> None:
+    """Memory that only a captured step had used was given to others, whose numbers then stood for places."""
+    s = lively()
+    s.model.to("cuda")
+    prompts = [chat("x" * k) for k in (1, 7, 30, 300)]
+    first = s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=8)
+    others = [torch.full((size,), 1 << 40, device="cuda") for size in (8, 64, 256, 384, 512, 1024) for _ in range(200)]
+    assert s.sample(prompts, n=2, temperature=0.0, max_new_tokens=90, batch=8) == first
+    del others
+
+
 def test_rows_that_end_early_leave_and_the_others_go_on() -> None:
     s = sampler()
     s.eos = list(range(1, 40))  # a random model ends soon when a tenth of its tokens end it
@@ -168,9 +180,27 @@ def test_same_seed_same_draws_other_seed_others() -> None:
     assert first == again != other
 
 
+@pytest.mark.parametrize("in_slots", [False, True])
+def test_seeding_torch_meanwhile_changes_no_draw(monkeypatch: pytest.MonkeyPatch, in_slots: bool) -> None:
+    s = sampler()
+    s.eos = list(range(1, 40))
+    monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
+    prompts = [s._encode(chat("ab"))] * 12
+    undisturbed = s.complete(prompts, temperature=1.5, max_new_tokens=80, batch=3, seed=4)
+    ended: dict[int, list[int]] = {}
+
+    def seeding(place: int, ids: list[int]) -> None:
+        ended[place] = ids
+        torch.manual_seed(0)
+
+    assert s.complete(prompts, temperature=1.5, max_new_tokens=80, batch=3, seed=4, on_end=seeding) == undisturbed
+    assert [ended[place] for place in range(12)] == undisturbed
+
+
 def test_leaves_the_global_random_state_alone() -> None:
+    s = sampler()
     before = torch.random.get_rng_state()
-    sampler().sample([chat("ab")], n=1, max_new_tokens=4)
+    s.sample([chat("ab")], n=1, max_new_tokens=4)
     assert torch.equal(before, torch.random.get_rng_state())
 
 

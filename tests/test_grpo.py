@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -13,14 +13,15 @@ from safetensors.torch import load_file
 from tritonsmith import reward
 from tritonsmith.config import Config, ConfigError, GrpoSection, ModelConfig, RunConfig, VerifyConfig
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.data import templates
+from tritonsmith.data.lower.convert import convert
+from tritonsmith.data.pair import Pair
 from tritonsmith.evaluate import read
 from tritonsmith.prompts import render_completion
-from tritonsmith.tasks import synthetic
+from tritonsmith.tasks import graphs
 from tritonsmith.train import grpo, trainer
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.rewarding import KernelReward
-from tritonsmith.types import Task
+from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
 
@@ -30,10 +31,16 @@ def verifier() -> Iterator[Verifier]:
         yield own
 
 
+def lowered(task: Task) -> Pair:
+    answer = convert(task)
+    assert isinstance(answer, Pair)
+    return answer
+
+
 @pytest.fixture(scope="module")
 def tasks() -> list[Task]:
-    simple = synthetic.generate(2, seed=5, depth=(1, 1), families=["pointwise"])
-    return simple + synthetic.generate(2, seed=5, depth=(2, 2), families=["pointwise"])
+    simple = graphs.generate(2, seed=0, depth=(1, 1), families=["pointwise"])
+    return simple + graphs.generate(2, seed=0, depth=(2, 2), families=["pointwise"])
 
 
 class State:
@@ -57,13 +64,14 @@ def call(function: KernelReward, tasks: list[Task], texts: list[str]) -> tuple[l
 def test_reward_scores_records_and_judges_each_source_once(
     tmp_path: Path, tasks: list[Task], verifier: Verifier
 ) -> None:
-    answer = templates.pair(tasks[0])
+    answer = lowered(tasks[0])
     right = render_completion(answer.plan, answer.source)
     path, curriculum = tmp_path / "records.jsonl", Curriculum()
     judged: list[int] = []
 
     class Counted:
         def verify_many(self, jobs: list, on_verdict: object = None) -> list:
+            jobs = list(jobs)
             judged.append(len(jobs))
             return verifier.verify_many(jobs, on_verdict)
 
@@ -130,6 +138,7 @@ def make_config(folder: Path, tiny: Path, curriculum: bool = True, **fields: obj
     return config
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("curriculum", [True, False])
 def test_killed_while_saving_resumes_without_losing_a_verdict(
     tmp_path: Path,
@@ -139,8 +148,9 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     curriculum: bool,
+    ahead: bool,
 ) -> None:
-    config = make_config(tmp_path, tiny_folder, curriculum)
+    config = make_config(tmp_path, tiny_folder, curriculum, ahead=ahead)
     mark = trainer.MarkWhole.on_save
 
     def killed(self: object, args: object, state: object, control: object, **rest: object) -> None:
@@ -194,3 +204,58 @@ def test_numbers_that_do_not_fit_together_are_a_config_error(
 ) -> None:
     with pytest.raises(ConfigError, match="grpo"):
         grpo.train(make_config(tmp_path, tiny_folder, batch=3), tasks, verifier, None)
+
+
+def test_ahead_trains_on_what_was_drawn_a_step_before(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(tmp_path, tiny_folder, ahead=True, save_steps=10)
+    values = iter([0.0, 1.0] * 8)
+    monkeypatch.setattr(reward, "score", lambda *_: next(values))
+    seen: list[dict[str, torch.Tensor]] = []
+    ratios: list[float] = []
+    compute = grpo.CurriculumTrainer._compute_loss
+
+    def watched(self: grpo.CurriculumTrainer, model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        seen.append(inputs)
+        ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1)
+        mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], 1)
+        width = inputs["completion_ids"].shape[1]
+        with torch.no_grad():
+            now = self._get_per_token_logps_and_entropies(model, ids, mask, width)[0]
+        ratios.append(float(((now - inputs["old_per_token_logps"]) * inputs["completion_mask"]).abs().max()))
+        return compute(self, model, inputs)
+
+    monkeypatch.setattr(grpo.CurriculumTrainer, "_compute_loss", watched)
+    grpo.train(config, tasks, verifier, None)
+    drawn: dict[int, list[str]] = {}
+    for record in read(tmp_path / "grpo" / "records.jsonl"):
+        drawn.setdefault(record.step, []).append(record.completion)
+    assert sorted(drawn) == [0, 1, 2, 3]
+    # The first batch is on the policy that is trained; the second time, and all others, a step behind.
+    assert ratios[0] < 1e-5 < min(ratios[1:])
+    tokens = [sorted(row.tolist() for row in one["completion_ids"]) for one in seen]
+    assert tokens[0] == tokens[1] != tokens[2] != tokens[3]
+    assert len((tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()) == 4
+
+
+def test_what_could_not_be_judged_trains_nothing(tmp_path: Path, tiny_folder: Path, tasks: list[Task]) -> None:
+    class Broken:
+        def verify_many(self, jobs: Iterable, on_verdict: Callable) -> list:
+            for index, (task, _) in enumerate(jobs):
+                if index == 1:
+                    raise RuntimeError("broken")
+                on_verdict(index, Verdict(task=task.id, device="cpu", target="", policy="strict", correct=True))
+            return []
+
+    function = KernelReward(tasks, Broken(), tmp_path / "records.jsonl", Curriculum(), reward.score)
+    scores, logged = call(function, [tasks[0]] * 2, ["one", "```python\ntwo\n```"])
+    assert scores[0] is not None and scores[1] is None and logged["correct"] == 1.0
+    assert len(read(tmp_path / "records.jsonl")) == 1 and not function.last[1].correct
+
+
+def test_a_budget_ends_the_training_early(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier
+) -> None:
+    folder = grpo.train(make_config(tmp_path, tiny_folder), tasks, verifier, None, minutes=1e-6)
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 1

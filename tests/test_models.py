@@ -7,17 +7,23 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from tritonsmith.config import ConfigError, LoraSection, ModelConfig
-from tritonsmith.data import pairs
-from tritonsmith.tasks import synthetic
+from tritonsmith.data import pairs, work
+from tritonsmith.data.rows import Row
+from tritonsmith.tasks import graphs
 from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
 
 shipped = pytest.mark.skipif(not (models.NANO / "model.safetensors").exists(), reason="nano's weights are not there")
 
 
+def answered(n: int) -> list[Row]:
+    """Rows of the first graphs, not judged."""
+    return [pairs.row(task, work.convert(task, [pairs.SOURCE])[1][0]) for task in graphs.generate(n, depth=(1, 3))]
+
+
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
-    rows = [pairs.row(task) for task in synthetic.generate(120)]
+    rows = answered(60)
     return bpe.train([text for row in rows for text in (row.prompt[0]["content"], row.completion[0]["content"])], 1024)
 
 
@@ -40,7 +46,7 @@ def test_end_and_padding_differ(tokenizer: PreTrainedTokenizerFast) -> None:
 
 
 def test_chat_template_extends_the_prompt(tokenizer: PreTrainedTokenizerFast) -> None:
-    row = pairs.row(synthetic.generate(1)[0])
+    row = answered(1)[0]
     prompt = tokenizer.apply_chat_template(row.prompt, add_generation_prompt=True, tokenize=False)
     whole = tokenizer.apply_chat_template(row.prompt + row.completion, tokenize=False)
     assert whole == prompt + row.completion[0]["content"] + bpe.END

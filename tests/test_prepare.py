@@ -1,5 +1,7 @@
 """Documents as rows to learn from."""
 
+from dataclasses import replace
+
 import torch
 
 from tritonsmith.train import tokenizer as bpe
@@ -33,3 +35,11 @@ def test_copies_are_added_to_what_is_learnt() -> None:
     words = bpe.train([one.prompt + one.completion for one in some], 400)
     assert prepare.prepare(words, some, 256, 0, 3, 1).documents == 20
     assert prepare.prepare(words, some, 256, 2, 3, 1).documents > 30
+
+
+def test_plain_prompts_are_the_same_for_any_number_of_processes() -> None:
+    some = documents(PART + 10)
+    noisy = [replace(one, prompt=one.prompt.replace("self, x", "self, x: Tensor,  # said\n ")) for one in some]
+    alone, together = (prepare.plainly(noisy, processes) for processes in (1, 2))
+    assert alone == together
+    assert [one.prompt for one in alone] == [one.prompt for one in some]

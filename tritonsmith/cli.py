@@ -85,6 +85,7 @@ def verify(
     from tritonsmith.verify.pool import Verifier
 
     loaded = load_task(readable(task))
+    settings.judges = 1  # a process of its own for one candidate would only have to start
     with (
         _working(f"judging {kernel.name}", quiet=json_only),
         Verifier(settings, extensions=extensions, score=reward.score) as verifier,

@@ -55,9 +55,9 @@ class ModelConfig(_Section):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     load_in_8bit: bool = False
     """Quantise the frozen base through bitsandbytes; needs CUDA."""
-    prompt_style: Literal["auto", "bare", "full", "traced"] = "auto"
-    """`bare` shows the task's source only (nano), `traced` adds its ATen graph with shapes and dtypes, `full` adds
-    instructions and an example."""
+    prompt_style: Literal["auto", "bare", "plain", "full", "traced"] = "auto"
+    """`bare` shows the task's source only, `plain` that without docstrings, comments and annotations (nano), `traced`
+    adds its ATen graph with shapes and dtypes, `full` instructions and an example."""
 
 
 class EndpointConfig(_Section):
@@ -69,7 +69,7 @@ class EndpointConfig(_Section):
     """The model's name there; where not given, the only one that is served."""
     key_file: Path | None = None
     """A file that holds the API key, where the server wants one."""
-    prompt_style: Literal["bare", "full", "traced"] = "full"
+    prompt_style: Literal["bare", "plain", "full", "traced"] = "full"
     concurrency: PositiveInt = 8
     """Questions under way at once."""
     timeout: PositiveFloat = 300.0
@@ -94,17 +94,17 @@ class LoraSection(_Section):
 class TasksConfig(_Section):
     """The tasks of RL and of evaluation."""
 
-    train: str = "synthetic:64:seed=0"
+    train: str = "graphs:64:seed=0:depth=1-3"
     """SPEC of the tasks RL trains on."""
-    heldout: str = "synthetic:32:seed=1:split=heldout"
+    heldout: str = "graphs:32:seed=1:depth=1-3:split=heldout"
     """SPEC of the tasks never trained on; their graphs are checked against `train`."""
 
 
 class SftConfig(_Section):
     """Supervised fine-tuning (requirements row 8)."""
 
-    data: str = "synthetic:256:seed=2"
-    """SPEC of synthetic tasks whose pairs are made and verified, or a JSONL of prompt/completion rows."""
+    data: str = "graphs:256:seed=2:depth=1-3"
+    """SPEC of tasks whose answers are made by our own lowering and verified, or a JSONL of prompt/completion rows."""
     epochs: PositiveFloat = 1.0
     lr: PositiveFloat = 2e-4
     batch: PositiveInt = 2
@@ -148,6 +148,8 @@ class GrpoSection(_Section):
     """K, beta, lr, batch and lengths: requirements row 10."""
     steps: PositiveInt = 100
     temperature: NonNegativeFloat = 1.0
+    ahead: bool = False
+    """Train on the batch that was drawn a step before, which is judged while the next one is drawn."""
     loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dr_grpo"
     """One of TRL's losses."""
     credit: Literal["trl", "grpo", "dr_grpo", "best_of_n"] = "trl"
@@ -197,6 +199,9 @@ class VerifyConfig(_Section):
     """Memory a runner may allocate on the host."""
     workers: int | None = Field(default=None, gt=0)
     """Candidates judged at once; the number of cores where not given."""
+    judges: PositiveInt | None = None
+    """Processes that judge them, workers being spread over these; 1 is the program itself. Where not given: 1 on the
+    CPU, on a GPU one for every 4 workers."""
     gpus: PositiveInt | Literal["all"] = "all"
     """GPUs of this host that candidates are spread over, from the first one."""
     cache: Path | None = None

@@ -7,7 +7,7 @@ Does not load models: whatever has `sample` will do, a local model (`train.gener
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -56,7 +56,7 @@ class Judge(Protocol):
     """The verifier's part that is needed here (`verify.pool.Verifier`)."""
 
     def verify_many(
-        self, jobs: Sequence[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
+        self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
     ) -> list[Verdict]:
         """Judge all jobs, in order; `on_verdict` is called as each one ends."""
         ...
@@ -89,26 +89,12 @@ def judged(
     """The records of these tasks' samples, in order: those in `out`, and new ones, judged and appended to it."""
     records = {(record.task, record.sample): record for record in read(out)}
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in records]
-    sources = [extract(drafts[task.id, sample]).source for task, sample in missing]
-    jobs = [
-        (task, Candidate(task=task.id, sample=sample, source=source, completion=drafts[task.id, sample]))
-        for (task, sample), source in zip(missing, sources, strict=True)
-    ]
+    jobs = [(task, candidate(task, sample, drafts[task.id, sample])) for task, sample in missing]
 
     def keep(index: int, verdict: Verdict) -> None:
-        task, candidate = jobs[index]
-        record = Record(
-            phase=phase,
-            step=step,
-            task=task.id,
-            level=task.level,
-            sample=candidate.sample,
-            completion=drafts[task.id, candidate.sample],
-            source=candidate.source,
-            verdict=verdict,
-        )
+        record = recorded(*jobs[index], verdict, phase, step)
         jsonl.append(out, record.model_dump_json())
-        records[task.id, candidate.sample] = record
+        records[record.task, record.sample] = record
 
     if jobs:
         logger.info("%s: judging %d candidates", phase, len(jobs))
@@ -116,8 +102,38 @@ def judged(
     return [records[task.id, sample] for task, sample in wanted]
 
 
-def draw(sampler: Sampler, tasks: Sequence[Task], config: EvalConfig, out: Path, *, seed: int = 0) -> dict[Key, str]:
-    """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end."""
+def candidate(task: Task, sample: int, completion: str) -> Candidate:
+    """What a completion hands in for a task."""
+    return Candidate(task=task.id, sample=sample, source=extract(completion).source, completion=completion)
+
+
+def recorded(task: Task, candidate: Candidate, verdict: Verdict, phase: str, step: int) -> Record:
+    """The record of a candidate that was judged."""
+    return Record(
+        phase=phase,
+        step=step,
+        task=task.id,
+        level=task.level,
+        sample=candidate.sample,
+        completion=candidate.completion or "",
+        source=candidate.source,
+        verdict=verdict,
+    )
+
+
+def draw(
+    sampler: Sampler,
+    tasks: Sequence[Task],
+    config: EvalConfig,
+    out: Path,
+    *,
+    seed: int = 0,
+    on_draw: Callable[[Task, Candidate], None] | None = None,
+) -> dict[Key, str]:
+    """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end.
+
+    `on_draw` gets each new one as a candidate as soon as it is there.
+    """
     drafts: dict[Key, str] = {}
     for row in jsonl.read(out):
         task, sample, completion = row.get("task"), row.get("sample"), row.get("completion")
@@ -137,6 +153,8 @@ def draw(sampler: Sampler, tasks: Sequence[Task], config: EvalConfig, out: Path,
                 row = {"task": task.id, "sample": numbers[which], "completion": text}
                 jsonl.append(out, json.dumps(row))
                 drafts[task.id, numbers[which]] = text
+                if on_draw is not None:
+                    on_draw(task, candidate(task, numbers[which], text))
 
         logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
         texts = sampler.sample(

@@ -5,7 +5,7 @@ Training has the trainer's own bar; this is for drawing and judging.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -21,8 +21,8 @@ QUIET = 10.0
 
 
 @contextmanager
-def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show how far work of `total` items is; call what is yielded with the number of items just done."""
+def bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show how far work of `total` items (None: nobody knows) is; call what is yielded with the number just done."""
     console = Console(stderr=True)
     if console.is_terminal:
         columns = (
@@ -38,16 +38,16 @@ def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     def advance(count: int) -> None:
         nonlocal done, last
         done += count
-        if time.monotonic() - last >= QUIET and done < total:
+        if time.monotonic() - last >= QUIET and done != total:
             last = time.monotonic()
-            log.info("%s: %d of %d", label, done, total)
+            log.info("%s: %d of %s", label, done, total or "?")
 
     yield advance
 
 
 class _Judge(Protocol):
     def verify_many(
-        self, jobs: Sequence[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
+        self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
     ) -> list[Verdict]: ...
 
 
@@ -58,10 +58,10 @@ class Watched:
         self.judge = judge
 
     def verify_many(
-        self, jobs: Sequence[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
+        self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
     ) -> list[Verdict]:
         """Judge all jobs as the verifier inside does."""
-        with bar("judging", len(jobs)) as advance:
+        with bar("judging", len(jobs) if isinstance(jobs, Sized) else None) as advance:
 
             def ended(index: int, verdict: Verdict) -> None:
                 advance(1)

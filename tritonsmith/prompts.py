@@ -9,20 +9,22 @@ from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tritonsmith.plain import plain
 from tritonsmith.types import Task, Verdict
 
 Message = dict[str, str]
 """One chat message: `role` and `content`."""
 
 
-Style = Literal["bare", "full", "traced"]
+Style = Literal["bare", "plain", "full", "traced"]
 """How much a prompt says beside the task; see `messages`."""
 
 
 def messages(task: Task, style: Style) -> list[Message]:
     """The chat that asks for a candidate.
 
-    `bare` is one user message that is exactly the task's source, stripped; `traced` adds what the compiler's front end
+    `bare` is one user message that is exactly the task's source, stripped; `plain` is the source in one form, without
+    docstrings, comments and annotations (`tritonsmith.plain`); `traced` adds to `bare` what the compiler's front end
     sees of it, the ATen graph with shapes and dtypes, as a comment below, and is `bare` where there is no trace;
     `full` adds to `bare` the rule, the answer's form and a worked example, for models that were not trained on this
     very form.
@@ -32,6 +34,8 @@ def messages(task: Task, style: Style) -> list[Message]:
         return [{"role": "user", "content": _traced(task, source)}]
     if style == "bare":
         return [{"role": "user", "content": source}]
+    if style == "plain":
+        return [{"role": "user", "content": plain(source)}]
     return [
         {"role": "system", "content": _render("system.j2")},
         {"role": "user", "content": _render("task.j2", source=source, example=_example())},

@@ -1,1 +1,1 @@
-"""Training pairs: templates that answer synthetic tasks, and the verified rows made of them."""
+"""Training pairs: sources of answers to tasks, and the verified rows made of them."""

@@ -87,6 +87,7 @@ def row(made: Made, answer: Answer) -> PairRow:
         kernel=answer.code,
         module=task.source,
         split=split(made),
+        form=made.survey.form,
         verdict=Summary.of(answer.verdict),
     )
 

@@ -1,6 +1,6 @@
 """The tasks of a build in chunks of a fixed order, so that they can be drawn by many processes and again after a kill.
 
-A generator's SPEC (`graphs`, `graphs:500:depth=1-6`) gives chunks without end, or up to its number; any other SPEC
+The generator's SPEC (`graphs`, `graphs:500:depth=1-6`) gives chunks without end, or up to its number; any other SPEC
 gives the tasks it names. Chunk k of a SPEC under a seed is always the same. Does not look for equal graphs: see
 `build`.
 """
@@ -8,19 +8,18 @@ gives the tasks it names. Chunk k of a SPEC under a seed is always the same. Doe
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from types import ModuleType
 
 from tritonsmith.data.store import Item
 from tritonsmith.errors import UserError
+from tritonsmith.tasks import graphs
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Task
 
 CHUNK = 32
 """Tasks that are drawn together."""
 
-GENERATORS: dict[str, str] = {"graphs": "tritonsmith.tasks.graphs", "synthetic": "tritonsmith.tasks.synthetic"}
-"""Modules of tasks without end, by the head of their SPEC: each has `from_spec`, `task(graph, style)` and `Graph`."""
+GENERATOR = "graphs"
+"""The head of the SPEC of tasks without end."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Drawing:
     def chunk(self, number: int) -> list[Item] | None:
         """The tasks of a chunk, every writing a task; None behind the last chunk. Raises UserError for a bad SPEC."""
         head, *parts = self.spec.split(":")
-        if "," in self.spec or head not in GENERATORS:
+        if "," in self.spec or head != GENERATOR:
             tasks = _named(self.spec)[number * CHUNK : (number + 1) * CHUNK]
             return [Item(chunk=number, place=i, task=task) for i, task in enumerate(tasks)] or None
         left = CHUNK
@@ -50,24 +49,24 @@ class Drawing:
         options = {"split": "all", **own}
         words = [f"{key}={value}" if value else key for key, value in options.items()]
         try:
-            drawn = _generator(head).from_spec(":".join([str(left), f"seed={seed}", *words]))
+            drawn = graphs.from_spec(":".join([str(left), f"seed={seed}", *words]))
         except ValueError as error:
             raise UserError(f"{self.spec}: {error}") from error
-        return self._written(number, head, drawn, seed)
+        return self._written(number, drawn, seed)
 
     def most(self) -> int | None:
         """How many tasks there are, at most; None where a generator has no end."""
         head, *parts = self.spec.split(":")
-        if "," in self.spec or head not in GENERATORS:
+        if "," in self.spec or head != GENERATOR:
             return len(_named(self.spec))
         return int(parts[0]) * self.styles if parts and parts[0].isdigit() else None
 
-    def _written(self, number: int, head: str, drawn: list[Task], seed: int) -> list[Item]:
+    def _written(self, number: int, drawn: list[Task], seed: int) -> list[Item]:
         items: list[Item] = []
         for task in drawn:
             seen: set[str] = set()
             for style in range(self.styles):
-                written = task if style == 0 else _again(head, task, seed + style)
+                written = task if style == 0 else _again(task, seed + style)
                 if written.source not in seen:
                     seen.add(written.source)
                     items.append(Item(chunk=number, place=len(items), style=style, task=written))
@@ -79,11 +78,6 @@ def _named(spec: str) -> list[Task]:
     return load_spec(spec)
 
 
-def _generator(head: str) -> ModuleType:
-    return import_module(GENERATORS[head])
-
-
-def _again(head: str, task: Task, style: int) -> Task:
+def _again(task: Task, style: int) -> Task:
     """The same graph in another writing."""
-    module = _generator(head)
-    return module.task(module.Graph.parse(task.graph), style)
+    return graphs.task(graphs.Graph.parse(str(task.graph)), style)

@@ -39,6 +39,7 @@ FEATURES = Features(
         "kernel": _TEXT,
         "module": _TEXT,
         "split": _TEXT,
+        "form": _TEXT,
         "verdict": {
             "correct": Value("bool"),
             "stage": _TEXT,

@@ -1,73 +1,77 @@
-"""Verified template pairs of synthetic tasks in one JSONL file, as `sft.data = "synthetic:..."` asks for them.
+"""Verified pairs of a SPEC's tasks in one JSONL file, as `sft.data = "graphs:..."` asks for them.
 
-For the larger thing, from many sources into a data set with splits, see `build`.
+Answers come from our own lowering and are made here, while the verifier is busy with those before. For the larger
+thing, from many sources in many processes into a data set with splits, see `build`.
 """
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from tritonsmith import jsonl
-from tritonsmith.data import templates
+from tritonsmith.data import work
 from tritonsmith.data.rows import Row
+from tritonsmith.data.store import Answer
+from tritonsmith.progress import bar
 from tritonsmith.prompts import Style, messages, render_completion
-from tritonsmith.types import Candidate, Task, Verdict
+from tritonsmith.types import Candidate, Task
+from tritonsmith.verify.pool import Job, Verifier
+
+log = logging.getLogger(__name__)
+
+SOURCE = "templates"
+"""Who answers, by its name among `sources.SOURCES`."""
 
 
-class Judges(Protocol):
-    """The part of `verify.pool.Verifier` that is needed here."""
+def write_pairs(tasks: Sequence[Task], verifier: Verifier, path: Path, style: Style = "bare") -> list[Row]:
+    """The pairs of those tasks that have a correct answer, in their order, kept in a JSONL file as they are found.
 
-    def verify_many(
-        self, jobs: Sequence[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
-    ) -> list[Verdict]:
-        """The verdicts in order; `on_verdict(index, verdict)` as each one ends."""
-        ...
-
-
-def row(task: Task, style: Style = "bare") -> Row:
-    """The unverified pair of a synthetic task; style as in `prompts.messages`."""
-    answer = templates.pair(task)
-    return Row(
-        prompt=messages(task, style),
-        completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.source)}],
-        task=task.id,
-        graph=task.graph or "",
-    )
-
-
-def verified_pairs(
-    tasks: Sequence[Task],
-    verifier: Judges,
-    on_pair: Callable[[Row], None] | None = None,
-    style: Style = "bare",
-) -> list[Row]:
-    """The pairs of those tasks whose answer is correct, in the order of the tasks.
-
-    `on_pair` is called as each one is found correct, in the order in which that happens.
-    """
-
-    def judged(index: int, verdict: Verdict) -> None:
-        if verdict.correct and on_pair:
-            on_pair(row(tasks[index], style))
-
-    jobs = [(task, Candidate(task=task.id, source=templates.pair(task).source)) for task in tasks]
-    verdicts = verifier.verify_many(jobs, on_verdict=judged)
-    return [row(task, style) for task, verdict in zip(tasks, verdicts, strict=True) if verdict.correct]
-
-
-def write_pairs(tasks: Sequence[Task], verifier: Judges, path: Path, style: Style = "bare") -> list[Row]:
-    """Like `verified_pairs`, kept in a JSONL file: what it holds already is not judged again.
-
-    A task that was rejected leaves no row, so a second call judges it again.
+    What the file holds already is not judged again; a task that left no row is tried again by a second call. `style`
+    is one of `prompts.messages`.
     """
     wanted = {task.id for task in tasks}
     known = {one.task: one for one in read_pairs(path) if one.task in wanted}
-    missing = [task for task in tasks if task.id not in known]
-    fresh = verified_pairs(missing, verifier, lambda one: jsonl.append(path, one.model_dump_json()), style)
-    known |= {one.task: one for one in fresh}
+    if missing := [task for task in tasks if task.id not in known]:
+        with bar("pairs", len(missing)) as advance:
+            for fresh in _verified(missing, verifier, style):
+                if fresh is not None:
+                    jsonl.append(path, fresh.model_dump_json())
+                    known[fresh.task] = fresh
+                advance(1)
     return [known[task.id] for task in tasks if task.id in known]
 
 
 def read_pairs(path: Path) -> list[Row]:
     """The rows of a file that `write_pairs` wrote; empty where there is none."""
     return [Row.model_validate(fields) for fields in jsonl.read(path)]
+
+
+def row(task: Task, answer: Answer, style: Style = "bare") -> Row:
+    """A task and an answer as a row, judged or not."""
+    return Row(
+        prompt=messages(task, style),
+        completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.code)}],
+        task=task.id,
+        graph=task.graph or "",
+    )
+
+
+def _verified(tasks: Sequence[Task], verifier: Verifier, style: Style) -> Iterator[Row | None]:
+    """A row for each task, in the order in which verdicts come; None for one that has no right answer."""
+    asked: list[tuple[Task, Answer]] = []
+    missed = 0
+
+    def jobs() -> Iterator[Job]:
+        nonlocal missed
+        for task in tasks:
+            _, (answer,) = work.convert(task, [SOURCE])
+            if answer.kind == "candidate":
+                asked.append((task, answer))
+                yield task, Candidate(task=task.id, source=answer.code)
+            else:
+                missed += 1
+                log.debug("no answer to %s: %s", task.id, answer.reason)
+
+    for index, verdict in verifier.stream(jobs()):
+        yield row(*asked[index], style) if verdict.correct else None
+    yield from [None] * missed

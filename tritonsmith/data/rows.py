@@ -80,6 +80,8 @@ class PairRow(Row):
     module: str
     """The task's source."""
     split: Split
+    form: str = ""
+    """The task's canonical form as it was traced: what tells equal computations of different graphs; empty without."""
     verdict: Summary
 
 

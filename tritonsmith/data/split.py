@@ -1,28 +1,25 @@
 """Which split a task belongs to: decided by its graph alone, so by nothing that a writing or an answer can change.
 
-A tenth of all graphs is held out. Generators say it themselves, for `split=heldout` in their SPEC must mean the same.
+A tenth of all is held out. Graphs say it themselves, for `split=heldout` in their SPEC must mean the same.
 """
 
+import hashlib
+
 from tritonsmith.data.rows import Split
-from tritonsmith.tasks import graph as chains
+from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.types import Task
 
 
 def split_of(task: Task, form: str = "") -> Split:
     """The split of a task by its graph; where it has none by `form`, its traced form, or else by its text."""
     if task.graph is not None:
-        if task.id.startswith("graphs/"):
-            from tritonsmith.tasks.graphs.graph import Graph
-
-            return Graph.parse(task.graph).split
-        if chains.Graph.parse(task.graph).heldout:
-            return "heldout"
-    return by_hash(task.graph or form or task.source)
+        return Graph.parse(task.graph).split
+    return by_hash(form or task.source)
 
 
 def by_hash(text: str) -> Split:
     """Two of a hundred for validation, a tenth held out, the rest for training."""
-    number = int(chains.digest(text), 16)
+    number = int(hashlib.sha256(text.encode()).hexdigest(), 16)
     if number % 10 == 0:
         return "heldout"
     return "validation" if number // 10 % 50 == 0 else "train"

@@ -4,11 +4,12 @@ The form is that of the trace, so tasks of every origin can be compared: a gener
 """
 
 import re
+from collections.abc import Sequence
 
 from tritonsmith.data.store import Survey
-from tritonsmith.tasks import graph as chains
 from tritonsmith.tasks import traced
 from tritonsmith.tasks.format import TaskError
+from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.types import Task
 from tritonsmith.verify.form import program
 
@@ -52,20 +53,14 @@ def survey(task: Task) -> Survey:
     )
 
 
-def forms(tasks: list[Task]) -> list[str]:
+def forms(tasks: Sequence[Task]) -> list[str]:
     """The canonical forms of tasks, empty for those that cannot be traced."""
     return [trace.canonical() if (trace := traced.trace(task)) else "" for task in tasks]
 
 
 def _depth(task: Task) -> int:
     """The depth that the task's generator counts; 0 for a task without a graph."""
-    if task.graph is None:
-        return 0
-    if task.id.startswith("graphs/"):
-        from tritonsmith.tasks.graphs.graph import Graph
-
-        return Graph.parse(task.graph).depth
-    return chains.Graph.parse(task.graph).depth
+    return 0 if task.graph is None else Graph.parse(task.graph).depth
 
 
 def _family(operators: list[str]) -> str:

@@ -137,12 +137,12 @@ def load_spec(spec: str) -> list[Task]:
     """The tasks a SPEC names, in a stable order; raises TaskError for one that names none.
 
     SPEC: suite | suite:level1 | kernelbench:WHERE[:level1] | kernelbook:WHERE[:N] | tritonbench:PATH |
-    graphs:N[:seed][:key=value...] | synthetic:N[:seed][:key=value...] | DIR | FILE, or several of them with commas
-    between. WHERE is a hub id or a local copy.
+    graphs:N[:seed][:key=value...] | DIR | FILE, or several of them with commas between. WHERE is a hub id or a local
+    copy.
     """
     parts = [part.strip() for part in spec.split(",")]
     if not all(parts):
-        raise TaskError(f"{spec!r} names no tasks; write suite, kernelbench:DIR, synthetic:N, a folder or a file")
+        raise TaskError(f"{spec!r} names no tasks; write suite, kernelbench:DIR, graphs:N, a folder or a file")
     tasks = [task for part in parts for task in _load_one(part)]
     if len({task.id for task in tasks}) < len(tasks):
         raise TaskError(f"{spec}: a task is named twice")
@@ -165,11 +165,13 @@ def _load_one(spec: str) -> list[Task]:
         from tritonsmith.tasks import tritonbench
 
         return tritonbench.load(rest)
-    if kind in ("graphs", "synthetic"):
-        from tritonsmith.tasks import graphs, synthetic
+    if kind == "synthetic":
+        raise TaskError(f"{spec}: synthetic: is gone; write graphs:N[:seed][:depth=A-B][:split=heldout]")
+    if kind == "graphs":
+        from tritonsmith.tasks import graphs
 
         try:
-            return graphs.from_spec(rest) if kind == "graphs" else synthetic.from_spec(rest)
+            return graphs.from_spec(rest)
         except ValueError as error:
             raise TaskError(f"{spec}: {error}") from error
     path = Path(spec)

@@ -1,12 +1,14 @@
 """Style A of RL: rounds of sample N, judge, keep the best K, fine-tune on them (advantage 1 on what is kept).
 
 A round is a folder, and what is in it is not done again: `records.completions.jsonl` (what was drawn),
-`records.jsonl` (each verdict as it came), `curriculum.json`, `model/`, and `round.json`, written last.
+`records.jsonl` (each verdict as it came), `curriculum.json`, `model/`, and `round.json`, written last. Completions are
+judged as they end, while others are drawn.
 Policy gradients on every candidate are in `grpo`; choosing among candidates is in `credit`.
 """
 
 import json
 import logging
+import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -17,15 +19,17 @@ from typing import cast
 from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
-from tritonsmith import credit, reward
+from tritonsmith import credit, evaluate, jsonl, reward
 from tritonsmith.config import Config, EvalConfig
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
-from tritonsmith.evaluate import Judge, evaluate, read
+from tritonsmith.evaluate import Judge, read
 from tritonsmith.prompts import messages
 from tritonsmith.train import models, sft, trainer
-from tritonsmith.train.generate import Sampler
-from tritonsmith.types import Record, Task
+from tritonsmith.train.clock import Clock
+from tritonsmith.train.judging import Judging
+from tritonsmith.train.policy import Drawer
+from tritonsmith.types import Candidate, Record, Task, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -36,23 +40,29 @@ def train(
     verifier: Judge,
     start: Path | None,
     sft_rows: Sequence[Row] = (),
+    *,
+    minutes: float | None = None,
 ) -> Path:
     """Run the `[best_of_n]` section from the model in `start` (None: the configured one).
 
     Returns `run.dir/rl/model`, a link to the last round's model. Finished rounds, and finished parts of the round
-    under way, are read from the disk. `sft_rows` are what `replay` draws from.
+    under way, are read from the disk. `sft_rows` are what `replay` draws from. No round is begun that, as long as the
+    one before, would end after `minutes`, those of earlier processes included (`run.dir/rl/steps.jsonl`).
     """
     out = config.run.dir / "rl"
+    clock, drawer = Clock(out / "steps.jsonl", minutes), Drawer(config)
     curriculum = Curriculum.from_config(config.curriculum)
     drawn: Counter[str] = Counter()
     kept: list[Row] = []
     model = start
     for number in range(config.best_of_n.rounds):
         folder = out / f"round-{number:02d}"
+        if clock.over and not folder.exists():
+            break
         rng = random.Random(f"{config.run.seed}/{number}")
         chosen = choose(tasks, config.best_of_n.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
         drawn.update(task.id for task in chosen)
-        records = _judged(config, chosen, verifier, model, folder, number)
+        records = _judged(config, chosen, verifier, drawer, model, folder, number, clock)
         _observe(curriculum, records, folder)
         kept = _merge(kept, keep(config, chosen, records))
         done = folder / "round.json"
@@ -60,7 +70,7 @@ def train(
             rows = [*kept, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
                 _fit(config, rows, model, folder, number)
-            _close(config, folder, number, records, len(kept), curriculum)
+            _close(config, folder, number, records, len(kept), curriculum, clock)
         if (folder / "model").exists():
             model = folder / "model"
     return _link(config, out / "model", model)
@@ -88,17 +98,22 @@ def choose(
 
 
 def _judged(
-    config: Config, tasks: Sequence[Task], verifier: Judge, model: Path | None, folder: Path, number: int
+    config: Config,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    drawer: Drawer,
+    model: Path | None,
+    folder: Path,
+    number: int,
+    clock: Clock,
 ) -> list[Record]:
     """Give the round's records, drawing and judging what is missing of them."""
     settings = config.best_of_n
     out = folder / "records.jsonl"
     known = {(record.task, record.sample): record for record in read(out)}
-    wanted = [(task.id, sample) for task in tasks for sample in range(settings.n)]
-    if all(key in known for key in wanted):
-        return [known[key] for key in wanted]
-    loaded, tokenizer = trainer.load(config, model)
-    sampler = Sampler(trainer.to_device(loaded), tokenizer, models.prompt_style(config.model))
+    wanted = [(task, sample) for task in tasks for sample in range(settings.n)]
+    if all((task.id, sample) in known for task, sample in wanted):
+        return [known[task.id, sample] for task, sample in wanted]
     drawing = EvalConfig(
         samples=settings.n,
         temperature=settings.temperature,
@@ -107,7 +122,28 @@ def _judged(
         batch=settings.sample_batch,
     )
     seed = config.run.seed + 1_000_003 * (number + 1)
-    return evaluate(sampler, tasks, verifier, drawing, out, seed=seed, step=number, phase=f"rl/round-{number:02d}")
+    phase = f"rl/round-{number:02d}"
+    jobs: list[tuple[Task, Candidate]] = []
+
+    def settle(place: int, verdict: Verdict) -> None:
+        jsonl.append(out, evaluate.recorded(*jobs[place], verdict, phase, number).model_dump_json())
+
+    with Judging(verifier, config.verify.workers or os.cpu_count() or 1, on_verdict=settle) as judging:
+
+        def submit(task: Task, candidate: Candidate) -> None:
+            jobs.append((task, candidate))
+            judging.submit(task, candidate)
+
+        with clock.counting("sample"):
+            completions = out.with_suffix(".completions.jsonl")
+            drafts = evaluate.draw(drawer.of(model), tasks, drawing, completions, seed=seed, on_draw=submit)
+        drawer.rest()
+        with clock.counting("wait"):
+            judging.close()
+            judging.verdicts()
+    clock.add("verify", judging.seconds)
+    # What an earlier process drew and did not judge, and what the verifier failed at.
+    return evaluate.judged(wanted, drafts, verifier, out, phase, number)
 
 
 def keep(config: Config, tasks: Sequence[Task], records: Sequence[Record]) -> list[Row]:
@@ -142,7 +178,7 @@ def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, numb
     own = config.best_of_n
     update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1}
     settings = config.sft.model_copy(update=update)
-    loaded, tokenizer = trainer.load(config, model)
+    loaded, tokenizer = trainer.load(config, model, master=True)
     sft.fit(config, settings, rows, loaded, tokenizer, folder, f"rl/round-{number:02d}")
 
 
@@ -163,7 +199,13 @@ def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) ->
 
 
 def _close(
-    config: Config, folder: Path, number: int, records: Sequence[Record], kept: int, curriculum: Curriculum
+    config: Config,
+    folder: Path,
+    number: int,
+    records: Sequence[Record],
+    kept: int,
+    curriculum: Curriculum,
+    clock: Clock,
 ) -> None:
     """Log the round and write `round.json`, which says that it is finished."""
     scores = [reward.score(record.verdict, config.reward.scheme, config.reward.cap) for record in records]
@@ -173,6 +215,7 @@ def _close(
         "rl/kept": float(kept),
         **curriculum.metrics(),
     }
+    figures |= {f"time/{part}": seconds for part, seconds in clock.close(number).items() if part != "step"}
     with SummaryWriter(str(config.run.dir / "tensorboard" / "rl")) as writer:
         for name, value in figures.items():
             writer.add_scalar(name, value, number)

@@ -12,7 +12,14 @@ from typing import cast
 
 import torch
 from peft import PeftModel
-from transformers import DynamicCache, GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    DynamicCache,
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from tritonsmith import progress
 from tritonsmith.train import slots
@@ -23,6 +30,20 @@ Draw = tuple[int, int, str]
 
 STRETCH = 32
 """Tokens decoded between two removals of ended rows: 16 to 64 are equally fast on two cores."""
+
+LENGTHS = 512
+"""The length of a GPU's cache is a multiple of this, so that a somewhat longer prompt needs no new one."""
+
+
+class _Drawn(LogitsProcessor):
+    """Draws the token itself, so that `generate` has no choice left: it knows no generator but torch's own."""
+
+    def __init__(self, draw: slots.Draw, generator: torch.Generator) -> None:
+        self.draw, self.generator = draw, generator
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        chosen = self.draw(scores, self.generator)
+        return torch.full_like(scores, -torch.inf).scatter_(1, chosen[:, None], 0.0)
 
 
 class Sampler:
@@ -80,16 +101,23 @@ class Sampler:
         max_new_tokens: int = 512,
         batch: int = 64,
         seed: int = 0,
+        on_end: Callable[[int, list[int]], None] | None = None,
     ) -> list[list[int]]:
         """Draw the tokens that follow each prompt of tokens, the end token included where one was drawn.
 
-        For trainers, which have tokens and want tokens; equal prompts are read once.
+        For trainers, which have tokens and want tokens; equal prompts are read once. `on_end` gets a prompt's place
+        and what follows it as soon as that has ended.
         """
         which = {tuple(ids): i for i, ids in reversed(list(enumerate(prompts)))}
         rows = [Row(which[tuple(ids)], i, ids) for i, ids in enumerate(prompts)]
-        self._decode(list(rows), slots.Draw(temperature, top_p), max_new_tokens, batch, seed, lambda some: None)
-        ends = [next((i + 1 for i, token in enumerate(row.new) if token in self.eos), len(row.new)) for row in rows]
-        return [row.new[:end] for row, end in zip(rows, ends, strict=True)]
+
+        def ended(some: list[Row]) -> None:
+            if on_end is not None:
+                for row in some:
+                    on_end(row.sample, self._upto_end(row.new))
+
+        self._decode(list(rows), slots.Draw(temperature, top_p), max_new_tokens, batch, seed, ended)
+        return [self._upto_end(row.new) for row in rows]
 
     def release(self) -> None:
         """Give back the memory that a GPU's cache and graphs keep for the next call."""
@@ -105,37 +133,50 @@ class Sampler:
         ended: Callable[[list[Row]], None],
     ) -> None:
         """Fill in what rows draw, those with the longest prompts first; the model's mode is left as it was."""
+        ended([row for row in rows if len(row.ids) >= self.positions])
         rows = [row for row in rows if len(row.ids) < self.positions]
         rows.sort(key=lambda row: (-len(row.ids), row.prompt))
         decode = self._decode_in_slots if self._has_slots() else self._decode_in_batches
         training = self.model.training
         self.model.eval()
-        with torch.random.fork_rng(), torch.inference_mode():
-            torch.manual_seed(seed)
-            decode(rows, draw, max_new_tokens, batch, ended)
+        with torch.inference_mode():
+            decode(rows, draw, max_new_tokens, batch, seed, ended)
         self.model.train(training)
 
     def _has_slots(self) -> bool:
         return self.model.device.type == "cuda" and slots.fits(self.model)
 
     def _decode_in_slots(
-        self, rows: list[Row], draw: slots.Draw, max_new_tokens: int, batch: int, ended: Callable[[list[Row]], None]
+        self,
+        rows: list[Row],
+        draw: slots.Draw,
+        max_new_tokens: int,
+        batch: int,
+        seed: int,
+        ended: Callable[[list[Row]], None],
     ) -> None:
         """Decode under CUDA graphs, `batch` rows at a time; the graphs are kept for the next call."""
         if not rows:
             return
-        longest = min(self.positions, len(rows[0].ids) + max_new_tokens)
+        longest = -(-(len(rows[0].ids) + max_new_tokens) // LENGTHS) * LENGTHS
+        longest = min(self.positions, longest)
         if self._slots is None or not self._slots.serves(batch, longest):
             self._slots = None  # its memory is free before the new one's is taken
             self._slots = slots.Slots(self.model, batch, longest)
-        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, ended)
+        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, seed, ended)
 
     def _decode_in_batches(
-        self, rows: list[Row], draw: slots.Draw, max_new_tokens: int, batch: int, ended: Callable[[list[Row]], None]
+        self,
+        rows: list[Row],
+        draw: slots.Draw,
+        max_new_tokens: int,
+        batch: int,
+        seed: int,
+        ended: Callable[[list[Row]], None],
     ) -> None:
-        settings = self._settings(draw.temperature, draw.top_p)
+        generator = torch.Generator(self.model.device).manual_seed(seed)
         for part in _batches(rows, batch):
-            self._decode_shrinking(part, settings, max_new_tokens)
+            self._decode_shrinking(part, _Drawn(draw, generator), max_new_tokens)
             ended(part)
 
     def _encode(self, conversation: list[dict[str, str]]) -> list[int]:
@@ -149,15 +190,13 @@ class Sampler:
         text = self.tokenizer.decode(ids[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return cast(str, text)
 
-    def _settings(self, temperature: float, top_p: float) -> GenerationConfig:
+    def _upto_end(self, ids: list[int]) -> list[int]:
+        """The tokens up to the first that ends an answer, it included."""
+        return ids[: next((i + 1 for i, token in enumerate(ids) if token in self.eos), len(ids))]
+
+    def _settings(self) -> GenerationConfig:
         """Build the whole configuration: a model's own (top_k, penalties) must not leak into the comparison."""
-        sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
-        return GenerationConfig(
-            **(sampling if temperature > 0 else {"do_sample": False}),
-            repetition_penalty=1.0,
-            eos_token_id=self.eos,
-            pad_token_id=self.pad,
-        )
+        return GenerationConfig(do_sample=False, repetition_penalty=1.0, eos_token_id=self.eos, pad_token_id=self.pad)
 
     def _generate(self, **inputs: object) -> torch.Tensor:
         generate = cast(Callable[..., torch.Tensor], self.model.generate)
@@ -171,15 +210,22 @@ class Sampler:
             mask[i, width - len(sequence) :] = 1
         return ids.to(self.model.device), mask.to(self.model.device)
 
-    def _decode_shrinking(self, rows: list[Row], settings: GenerationConfig, max_new_tokens: int) -> None:
+    def _decode_shrinking(self, rows: list[Row], drawn: _Drawn, max_new_tokens: int) -> None:
         """Decode in stretches; ended rows leave the batch and the cache between two of them."""
+        settings, processors = self._settings(), LogitsProcessorList([drawn])
         width = len(rows[0].ids)
         budget = min(max_new_tokens, self.positions - width)
         cache, ids, mask = self._read_prompts(rows, width)
         alive = list(rows)
         while alive and budget > 0:
             settings.max_new_tokens = min(STRETCH, budget)
-            out = self._generate(input_ids=ids, attention_mask=mask, past_key_values=cache, generation_config=settings)
+            out = self._generate(
+                input_ids=ids,
+                attention_mask=mask,
+                past_key_values=cache,
+                generation_config=settings,
+                logits_processor=processors,
+            )
             new = out[:, ids.shape[1] :]
             budget -= new.shape[1]
             keep = []

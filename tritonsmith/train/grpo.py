@@ -1,7 +1,7 @@
 """Style B of RL: GRPO on TRL's trainer, with the verifier as the reward and the curriculum as the sampler.
 
-The overrides: which tasks come next, what a checkpoint holds beside the trainer's own state, and, where TRL's own
-advantages are not the ones wanted, `credit`'s over plan and code tokens in their place.
+The overrides: which tasks come next, how completions are drawn, what a checkpoint holds beside the trainer's own state,
+and, where TRL's own advantages are not the ones wanted, `credit`'s over plan and code tokens in their place.
 """
 
 import json
@@ -10,11 +10,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
+import torch
 from datasets import Dataset
 from peft import PeftModel
 from torch import Tensor, nn
 from torch.utils.data import Sampler
-from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import (
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -25,32 +33,107 @@ from tritonsmith.evaluate import Judge
 from tritonsmith.prompts import messages
 from tritonsmith.train import models, trainer
 from tritonsmith.train.advantages import Assign, everywhere
+from tritonsmith.train.clock import Clock
 from tritonsmith.train.order import CurriculumSampler
+from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
+from tritonsmith.train.rollout import Inputs, Rollout, padded
 from tritonsmith.types import Task, Verdict
 
 log = logging.getLogger(__name__)
 
 CURRICULUM = "curriculum.json"
 """The curriculum's state and its sampler's, in each checkpoint."""
+AHEAD = "ahead.pt"
+"""In each checkpoint, the batch that was drawn and not trained on, where batches are drawn ahead."""
 
 
 class CurriculumTrainer(GRPOTrainer):
-    """TRL's GRPO, whose tasks follow the curriculum and whose checkpoints remember it."""
+    """TRL's GRPO, whose tasks follow the curriculum and whose checkpoints remember it.
+
+    With `ahead`, a step draws its batch and trains on the one before, which is judged meanwhile. The gradient then
+    follows the ratio of the policy to the one that drew, whose log-probabilities are kept; the first batch is trained
+    on twice.
+    """
 
     curriculum: Curriculum
+    rewards: KernelReward
+    clock: Clock
     order: CurriculumSampler | None = None
     """None while the curriculum is off: TRL's own order holds."""
     assign: Assign | None = None
     """None: the advantages are TRL's own."""
+    policy: Policy | None = None
+    """What completions are drawn with; None: TRL's own way, for weights that are spread over GPUs."""
+    ahead: bool = False
+    waiting: Rollout | None = None
+    """What was drawn ahead."""
+    due: Rollout | None = None
+    """What the step under way trains on."""
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    def _generate_and_score_completions(self, inputs: Inputs) -> dict[str, Tensor]:
+        if self.policy is not None:
+            fresh = self._draw(self.policy, inputs)
+            self.due = (self.waiting or fresh) if self.ahead else fresh
+            self.waiting = fresh if self.ahead else None
+            self.rewards.due = self.due.batch
+            if not self.due.batch.settled:
+                with self.clock.counting("wait"):
+                    self.due.batch.found()
+                self.clock.add("verify", self.due.batch.judging.seconds)
+            inputs = self.due.inputs
         made = super()._generate_and_score_completions(inputs)
+        if self.due is not None and self.due.logps is not None:
+            made["old_per_token_logps"] = self.due.logps.to(made["completion_ids"].device)
         if self.assign is not None:
             ids, mask = made["completion_ids"], made["completion_mask"]
             rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
             made["advantages"] = self._shared(self.assign, rows, ids.shape[1]).to(ids.device)
         return made
+
+    def _draw(self, policy: Policy, inputs: Inputs) -> Rollout:
+        """Draw a batch, each completion of which goes to be judged as it ends."""
+        step = self.state.global_step
+        before = self.waiting.batch if self.waiting is not None else None
+        prompts = cast("list[list[int]]", self._tokenize_prompts([row["prompt"] for row in inputs])[0])
+        rollout = Rollout(inputs, step, self.rewards.begin([str(row["task"]) for row in inputs], step, before))
+        seed = self.args.seed + 1_000_003 * (step + 1) + self.accelerator.process_index
+        with self.clock.counting("sample"):
+            rollout.completions = policy.complete(
+                prompts,
+                self.temperature,
+                cast(int, self.max_completion_length),
+                seed,
+                lambda place, ids: rollout.batch.add(place, self._text(ids)),
+            )
+            rollout.batch.judging.close()
+            if self.ahead:
+                rollout.logps = self._logps(prompts, rollout.completions)
+        return rollout
+
+    def _text(self, ids: list[int]) -> str:
+        return cast(str, self._tokenizer.decode(ids, skip_special_tokens=True))
+
+    @torch.no_grad()
+    def _logps(self, prompts: list[list[int]], completions: list[list[int]]) -> Tensor:
+        """Log-probabilities (B, T) of what was drawn, under the policy as it is now and as training computes them."""
+        ids, mask, width = padded(prompts, completions, cast(int, self._tokenizer.pad_token_id))
+        device, size = self.accelerator.device, self.args.per_device_train_batch_size
+        return self._get_per_token_logps_and_entropies(self.model, ids.to(device), mask.to(device), width, size)[0]
+
+    def _generate_single_turn(
+        self,
+        prompt_ids: list[list[int]],
+        images: None,
+        multimodal_fields: dict[str, object],
+        num_generations: int,
+        has_tool_images: bool = False,
+    ) -> tuple[list[list[int]], list[list[float]] | None]:
+        if self.due is None:
+            return super()._generate_single_turn(
+                prompt_ids, images, multimodal_fields, num_generations, has_tool_images
+            )
+        return self.due.completions, None
 
     def _shared(self, assign: Assign, rows: list[list[int]], width: int) -> Tensor:
         """This process's advantages (B, T): a group may lie on several processes, so all of them are known to each."""
@@ -73,6 +156,8 @@ class CurriculumTrainer(GRPOTrainer):
         folder = Path(self.args.output_dir or ".") / f"checkpoint-{self.state.global_step}"
         place = self.order.place() if self.order is not None else None
         (folder / CURRICULUM).write_text(json.dumps({"curriculum": self.curriculum.state_dict(), "place": place}))
+        if self.waiting is not None:
+            torch.save(self.waiting.state(), folder / AHEAD)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
@@ -82,17 +167,47 @@ class CurriculumTrainer(GRPOTrainer):
         self.curriculum.load_state_dict(state["curriculum"])
         if self.order is not None and state["place"] is not None:
             self.order.go_to(state["place"])
+        if (Path(checkpoint) / AHEAD).exists():
+            self.waiting = Rollout.of(torch.load(Path(checkpoint) / AHEAD), self.rewards, self._text)
 
 
-def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | None, resume: bool = True) -> Path:
+class _Timed(TrainerCallback):
+    """Writes a line for each step, where its time went; ends the training when its budget is spent."""
+
+    def __init__(self, learner: CurriculumTrainer) -> None:
+        self.learner = learner
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
+    ) -> None:
+        """Close the step."""
+        row = self.learner.clock.close(state.global_step)
+        for part, seconds in row.items():
+            if part != "step":
+                self.learner._metrics["train"][f"time/{part}"].append(seconds)
+        control.should_training_stop |= self.learner.clock.over
+
+
+def train(
+    config: Config,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    start: Path | None,
+    resume: bool = True,
+    *,
+    minutes: float | None = None,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> Path:
     """Run the `[grpo]` section from the model in `start` (None: the configured one); return `run.dir/grpo/model`.
 
-    Raises ConfigError where the numbers do not fit together or no prompt fits into `max_prompt` tokens.
+    Ends early when `minutes` are spent, those of earlier processes included (`run.dir/grpo/steps.jsonl`). Raises
+    ConfigError where the numbers do not fit together or no prompt fits into `max_prompt` tokens.
     """
     out = config.run.dir / "grpo"
     own = config.grpo
-    model, tokenizer = trainer.load(config, start)
-    rows = _rows(config, tasks, tokenizer)
+    model, tokenizer = trainer.load(config, start, master=True)
+    positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
+    rows = _rows(config, tasks, tokenizer, min(own.max_prompt, positions - 1))
     try:
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps),  # pyright: ignore[reportArgumentType]
@@ -115,7 +230,7 @@ def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | 
     if groups > len(rows):
         raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
-    rewards = KernelReward(tasks, verifier, out / "records.jsonl", curriculum, _score(config))
+    rewards = KernelReward(tasks, verifier, out / "records.jsonl", curriculum, _score(config), config.verify.workers)
     learner = CurriculumTrainer(
         model=model,
         reward_funcs=cast("Callable[..., list[float | None]]", rewards),
@@ -124,14 +239,25 @@ def train(config: Config, tasks: Sequence[Task], verifier: Judge, start: Path | 
         processing_class=tokenizer,
         peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
     )
-    learner.curriculum = curriculum
+    learner.curriculum, learner.rewards = curriculum, rewards
+    learner.clock = Clock(out / "steps.jsonl", minutes)
+    learner.ahead = own.ahead
+    if not (learner.is_fsdp_enabled or learner.is_deepspeed_enabled):
+        learner.policy = Policy(learner.accelerator.unwrap_model(learner.model), tokenizer, trainer.dtype(config))
     learner.assign = _assign(config, rewards, tokenizer)
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]
         again = learner.num_iterations * (args.steps_per_generation or 1)
         learner.order = CurriculumSampler(levels, curriculum, groups, own.num_generations, again, config.run.seed)
     trainer.prepare(learner, config, "grpo")
-    trainer.run_trainer(learner, resume)
+    for callback in (_Timed(learner), *callbacks):
+        learner.add_callback(callback)
+    try:
+        trainer.run_trainer(learner, resume)
+    finally:
+        for rollout in (learner.due, learner.waiting):
+            if rollout is not None:
+                rollout.batch.judging.stop()
     return trainer.finish(learner, out / "model")
 
 
@@ -152,9 +278,9 @@ def _score(config: Config) -> Callable[[Verdict], float]:
 
 
 def _rows(
-    config: Config, tasks: Sequence[Task], tokenizer: PreTrainedTokenizerBase
+    config: Config, tasks: Sequence[Task], tokenizer: PreTrainedTokenizerBase, longest: int
 ) -> list[dict[str, str | int | Conversation]]:
-    """Make the data set: prompt, task and level, of the tasks whose prompt is short enough."""
+    """Make the data set: prompt, task and level, of the tasks whose prompt has at most `longest` tokens."""
     style = models.prompt_style(config.model)
     rows: list[dict[str, str | int | Conversation]] = []
     for task in tasks:
@@ -162,10 +288,10 @@ def _rows(
         length = len(
             tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=True, return_dict=False)
         )
-        if length <= config.grpo.max_prompt:
+        if length <= longest:
             rows.append({"prompt": prompt, "task": task.id, "level": task.level})
     if len(rows) < len(tasks):
-        log.warning("grpo: %d of %d prompts exceed grpo.max_prompt", len(tasks) - len(rows), len(tasks))
+        log.warning("grpo: %d of %d prompts exceed %d tokens", len(tasks) - len(rows), len(tasks), longest)
     if not rows:
-        raise ConfigError(f"grpo.max_prompt = {config.grpo.max_prompt} is shorter than every prompt")
+        raise ConfigError(f"grpo.max_prompt = {config.grpo.max_prompt}: every prompt exceeds {longest} tokens")
     return rows

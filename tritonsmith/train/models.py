@@ -52,13 +52,15 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
 
 
 def prompt_style(config: ModelConfig) -> Style:
-    """How prompts are written for this model: `auto` means bare for nano and what grew out of it."""
+    """How prompts are written for this model: `auto` means plain for nano and all that was trained as nano was, by
+    `train.pretrain` on plain prompts.
+    """
     if config.prompt_style != "auto":
         return config.prompt_style
     if config.id == "nano":
-        return "bare"
+        return "plain"
     template = Path(config.id) / "chat_template.jinja"
-    return "bare" if template.exists() and "<|task|>" in template.read_text() else "full"
+    return "plain" if template.exists() and "<|task|>" in template.read_text() else "full"
 
 
 def lora(section: LoraSection) -> LoraConfig:

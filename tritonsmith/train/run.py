@@ -95,7 +95,7 @@ class _Run:
 
     def rows(self) -> list[Row]:
         """Give the rows of SFT, none of which may be a held-out task."""
-        rows = sft.pairs(self.config, self.watched, self.limit)
+        rows = sft.pairs(self.config, self.verifier, self.limit)
         leaked = {row.graph for row in rows if row.graph} & {task.graph for task in self.heldout}
         if leaked:
             raise ConfigError(f"sft.data holds {len(leaked)} of the held-out tasks, such as {min(map(str, leaked))}")
@@ -112,7 +112,7 @@ class _Run:
     def best_of_n(self) -> None:
         """Improve the SFT model, or the configured one, by rounds of best-of-N."""
         rows = self.rows() if self.config.best_of_n.replay else []
-        best_of_n.train(self.config, self.train, self.watched, self._existing("sft"), rows)
+        best_of_n.train(self.config, self.train, self.verifier, self._existing("sft"), rows)
 
     def grpo(self) -> None:
         """Improve what came out of the step before by GRPO."""
@@ -279,7 +279,7 @@ def _same_as_before(config: Config) -> None:
 
 def _flat(config: Config) -> dict[str, object]:
     tree = config.model_dump(mode="json")
-    skipped = {"run.dir", "run.steps", "verify.workers", "endpoint.key_file", "endpoint.concurrency"}
+    skipped = {"run.dir", "run.steps", "verify.workers", "verify.judges", "endpoint.key_file", "endpoint.concurrency"}
     skipped |= {"endpoint.timeout", "endpoint.retries", "endpoint.max_requests", "endpoint.max_tokens"}
     flat = {f"{section}.{key}": value for section, fields in tree.items() for key, value in fields.items()}
     flat["endpoint.url"] = bool(config.endpoint.url)  # a server may move

@@ -20,15 +20,16 @@ from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.pairs import write_pairs
 from tritonsmith.data.rows import Row
-from tritonsmith.evaluate import Judge
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, trainer
+from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
 
 
-def pairs(config: Config, verifier: Judge, limit: int | None = None) -> list[Row]:
-    """Read the rows of `sft.data`: a JSONL file as it is; a SPEC through templates and the verifier.
+def pairs(config: Config, verifier: Verifier, limit: int | None = None) -> list[Row]:
+    """Read the rows of `sft.data`: a JSONL file as it is; a SPEC through our own lowering and the
+    verifier.
 
     Verified pairs are kept in `run.dir/sft/pairs.jsonl`, so that none is judged twice. `limit` takes the first rows
     only. Raises ConfigError for a file that holds other things, and where no row is left.
@@ -39,7 +40,7 @@ def pairs(config: Config, verifier: Judge, limit: int | None = None) -> list[Row
     else:
         tasks = load_spec(config.sft.data)[:limit]
         rows = write_pairs(tasks, verifier, config.run.dir / "sft" / "pairs.jsonl", style)
-        log.info("sft: %d of %d template pairs are verified", len(rows), len(tasks))
+        log.info("sft: %d of %d tasks have a verified answer", len(rows), len(tasks))
     if not rows:
         raise ConfigError(f"sft.data: {config.sft.data} gives no row to train on")
     return rows

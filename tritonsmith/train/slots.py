@@ -60,15 +60,15 @@ class Draw:
     """0: the likeliest."""
     top_p: float = 1.0
 
-    def __call__(self, logits: Tensor) -> Tensor:
-        """One token of each row of logits (N, V)."""
+    def __call__(self, logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """One token of each row of logits (N, V); `generator` is on their device, torch's own where not given."""
         if self.temperature == 0:
             return logits.argmax(-1)
         scores = logits.float() / self.temperature
         if self.top_p < 1:
             scores = TopPLogitsWarper(self.top_p)(cast(torch.LongTensor, None), cast(torch.FloatTensor, scores))
         # The largest of p / Exp(1) is a draw from p (the Gumbel-max trick), and unlike multinomial it never waits.
-        return (scores.softmax(-1) / torch.empty_like(scores).exponential_()).argmax(-1)
+        return (scores.softmax(-1) / torch.empty_like(scores).exponential_(generator=generator)).argmax(-1)
 
 
 def fits(model: PreTrainedModel) -> bool:
@@ -91,9 +91,11 @@ class Slots:
         self.column = torch.zeros(1, dtype=torch.long, device=self.device)
         self.layers: list[tuple[Tensor, Tensor]] = []
         """Keys and values of each, (slots, heads, length, size); made when the first prompt is read."""
-        self.graphs: dict[tuple[int, int, Draw], torch.cuda.CUDAGraph] = {}
+        self.graphs: dict[tuple[int, int, Draw], tuple[torch.cuda.CUDAGraph, Callable[[], None]]] = {}
+        """With what was captured: a graph reads tensors that the step holds and nobody else would keep."""
         self.pool = torch.cuda.graph_pool_handle() if self.device.type == "cuda" else None
-
+        self.generator = torch.Generator(self.device)
+        """Of the draws alone: judging beside this one seeds torch's own, and puts it back."""
         self.state = _state(model)
         self.steps = 0
         """Steps of the last `decode`."""
@@ -110,6 +112,7 @@ class Slots:
         ends: set[int],
         most: int,
         positions: int,
+        seed: int,
         on_end: Callable[[list[Row]], None],
     ) -> None:
         """Draw each row until a token of `ends`, until `most` tokens, or until the model's `positions` are full.
@@ -118,6 +121,7 @@ class Slots:
         Rows that answer one prompt should be neighbours: the prompt is then read once for all of them.
         """
         self.steps = 0
+        self.generator.manual_seed(seed)
         queue, alive = deque(rows), list[Row]()
         while queue or alive:
             free = self.slots - len(alive)
@@ -205,7 +209,7 @@ class Slots:
                 past_key_values=cache,
                 use_cache=True,
             ).logits[:, -1]
-            token.copy_(draw(logits))
+            token.copy_(draw(logits, self.generator))
             self.out[:used].index_copy_(1, self.column, token[:, None])
             self.column.add_(1)
             place.add_(1).clamp_(max=bound - 1)
@@ -214,24 +218,26 @@ class Slots:
             return _with_grouped_attention(self.model, step)
         key = used, bound, draw
         if key not in self.graphs:
-            self.graphs[key] = self._captured(_with_grouped_attention(self.model, step))
-        return self.graphs[key].replay
+            self.graphs[key] = self._captured(_with_grouped_attention(self.model, step)), step
+        return self.graphs[key][0].replay
 
     def _captured(self, step: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """The step as a graph; state and random numbers are as they were before."""
         state = [tensor.clone() for tensor in (self.token, self.place, self.column)]
-        random = torch.cuda.get_rng_state(self.device)
+        random = self.generator.get_state()
         aside = torch.cuda.Stream(self.device)
         aside.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(aside):
             step()  # libraries set themselves up in their first call, which cannot be captured
         torch.cuda.current_stream(self.device).wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
+        graph.register_generator_state(self.generator)
+        # Other threads may use the GPU meanwhile: those that judge on it.
+        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
             step()
         for tensor, before in zip((self.token, self.place, self.column), state, strict=True):
             tensor.copy_(before)
-        torch.cuda.set_rng_state(random, self.device)
+        self.generator.set_state(random)
         return graph
 
     def _close_up(self, alive: Sequence[Row], running: Sequence[bool]) -> list[Row]:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
+from typing import cast
 
 import datasets
 import torch
@@ -181,14 +182,45 @@ def finish(trainer: Trainer, folder: Path) -> Path:
     return folder
 
 
-def load(config: Config, folder: Path | None) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
-    """Load the configured model (`folder` None), or one that a step of the run saved; an adapter stays trainable."""
-    if folder is None:
-        return models.load(config.model)
-    if not (folder / "adapter_config.json").exists():
-        return models.load(config.model.model_copy(update={"id": str(folder)}))
-    base, tokenizer = models.load(config.model)
-    return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
+def load(
+    config: Config, folder: Path | None, master: bool = False
+) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
+    """Load the configured model (`folder` None), or one that a step of the run saved; an adapter stays trainable.
+
+    `master` gives weights that are to be trained in full as float32, whatever `model.dtype`: half precision has eight
+    bits, and the steps of a small learning rate would be lost in rounding. The trainer then computes in `model.dtype`.
+    """
+    own = config.model
+    if folder is not None and (folder / "adapter_config.json").exists():
+        base, tokenizer = models.load(own)
+        return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
+    if master and not config.lora.enabled and not own.load_in_8bit:
+        own = own.model_copy(update={"dtype": "float32"})
+    if folder is not None:
+        own = own.model_copy(update={"id": str(folder)})
+    return models.load(own)
+
+
+def overwrite(model: PreTrainedModel, fresh: PreTrainedModel | PeftModel) -> bool:
+    """Write one model's weights over another's, in place; False, and nothing is done, where they are not alike.
+
+    What was captured of a model holds then. Adapters and quantised weights are not for this.
+    """
+    if isinstance(model, PeftModel) or isinstance(fresh, PeftModel) or getattr(model, "is_quantized", False):
+        return False
+    ours, theirs = dict(model.named_parameters()), dict(fresh.named_parameters())
+    shapes = [{name: weight.shape for name, weight in weights.items()} for weights in (ours, theirs)]
+    if shapes[0] != shapes[1]:
+        return False
+    with torch.no_grad():
+        for name, weight in ours.items():
+            weight.copy_(theirs[name])
+    return True
+
+
+def dtype(config: Config) -> torch.dtype:
+    """`model.dtype` as torch has it."""
+    return cast(torch.dtype, getattr(torch, config.model.dtype))
 
 
 def to_device(model: PreTrainedModel | PeftModel) -> PreTrainedModel | PeftModel:

@@ -25,7 +25,7 @@ from tritonsmith.verify import form
 
 MACHINE = {"timeout", "memory", "protocol", "crash", "exit", "cuda", "clock", "task"}
 """Findings that another run, or another machine, may not make."""
-_ELSEWHERE = {"workers", "spare", "gpus", "cache"}
+_ELSEWHERE = {"workers", "judges", "spare", "gpus", "cache"}
 """Settings that no verdict depends on; a setting that is added counts until it is named here."""
 _BUSY_SECONDS = 60.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, source TEXT, verdict TEXT) WITHOUT ROWID"

@@ -14,7 +14,7 @@ from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
 from tritonsmith.verify import funnel, sanitizer
 from tritonsmith.verify.conversation import Conversation
-from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.gpu import Gpu, Part
 from tritonsmith.verify.limits import runner_limits
 from tritonsmith.verify.material import Supply
 from tritonsmith.verify.sanitizer import Sanitizer
@@ -44,7 +44,9 @@ class Judge:
         device: str,
         zygotes: Mapping[str, Zygote],
         gpu: int = 0,
+        part: Part | None = None,
     ) -> None:
+        """`gpu`: its number in this process; `part`: what is this process's of it, where others judge there too."""
         self._settings, self._extensions, self._zygotes = settings, extensions, zygotes
         self._device = device
         self._sizing = Sizing(zygotes["capture"], settings, whole=device == "cuda")
@@ -55,7 +57,7 @@ class Judge:
         budget = _KEPT
         if device == "cuda":
             torch.backends.cudnn.allow_tf32 = False
-            self.gpu = Gpu(gpu)
+            self.gpu = Gpu(gpu, part)
             pooled = settings.isolation == "pooled"
             self._stable = Stable(
                 zygotes["cuda"],
@@ -65,7 +67,7 @@ class Judge:
                 settings.spare,
             )
             self.target = "sm_{}{}".format(*torch.cuda.get_device_capability(gpu))
-            budget = int(_KEPT_SHARE * self.gpu.memory)
+            budget = int(_KEPT_SHARE * self.gpu.memory / self.gpu.part.judges)
             self._sanitizer = self._sanitize(gpu)
         self._supply = Supply(device == "cuda", budget)
 

@@ -66,17 +66,20 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         talk.ask("cuda", {"do": "release"})
         for inputs in sets:
             talk.ask("cuda", {"do": "hold"}, inputs)
+    # Compilers and autotuners take seconds: neither those who share the GPU nor those who want it alone wait for them.
+    talk.ask("cuda", {"do": "tune", "warmups": 1})
+    with subject.beside():  # calls by the dozen, which would show in another one's times
         reference = Reference(model, sets, how)
-    reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
+        reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
+    estimates = [reference.estimate, _number(reply.get("milliseconds"))]
+    reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
+    turns, both = Turns(talk, reference, how, reference.repeats), sum(estimates)
+    calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
     with gpu.alone():
-        estimates = [reference.estimate, _number(reply.get("milliseconds"))]
-        repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
-        turns = Turns(talk, reference, how, repeats)
-        reference.repeats = repeats
-        both = sum(estimates)
+        # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
+        # are added where a clock is doubted, which must be like the others; calls as a user sees them.
         theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted)
         turns.make_sure()
-        calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     reference.clear()
     compiled = subject.compiled(model, sets) if subject.compiled is not None else None

@@ -1,28 +1,36 @@
-"""Many candidates at once: a crew of zygotes and judges, and a thread for each candidate under way.
+"""Many candidates at once: equal ones once, verdicts kept, told in order or as they come; a thread waits for each.
 
-Threads suffice: a judge waits for its runner, for ptxas, or for torch, all of which let others run.
-Candidates for one task that differ in form alone are judged once. What a dead zygote took with it is judged again.
+Candidates for one task that differ in form alone are judged once. Who judges are threads of this process (`crew`) or
+several processes (`panel`); what their death takes with it is judged again (`court`).
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 import torch
 
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
-from tritonsmith.types import Candidate, Finding, Task, Verdict
-from tritonsmith.verify import cache, form
+from tritonsmith.types import Candidate, Task, Verdict
+from tritonsmith.verify import cache, form, scratch
+from tritonsmith.verify.apart import Place
 from tritonsmith.verify.compile import parse_target
+from tritonsmith.verify.court import Bench, Court
 from tritonsmith.verify.crew import Crew
+from tritonsmith.verify.gpu import Part, Use
+from tritonsmith.verify.panel import Panel
 from tritonsmith.verify.zygote import Zygote
 
 Job = tuple[Task, Candidate]
 
+_THREADS = 4
+"""Candidates that one process judges at once on a GPU where nothing else is asked for: threads of more wait for each
+other."""
 _AHEAD = 16
 """Jobs that are taken from a stream before their turn, a worker: equal ones among them must not leave it idle."""
 
@@ -96,10 +104,11 @@ class Verifier:
         if settings.cache is not None:
             names = [torch.cuda.get_device_name(index) for index in range(gpus)]
             self._cache = cache.Cache(settings.cache, cache.circumstances(settings, extensions, self.device, names))
-        self._renewing, self._retrying = threading.Lock(), threading.Lock()
-        lender = beside._crew if beside is not None and beside.device == self.device else None
-        self._lent = frozenset(lender.zygotes.values()) if lender is not None else frozenset[Zygote]()
-        self._crew = Crew(settings, extensions, self.device, gpus, before=lender)
+        lender = beside._court.living() if beside is not None and beside.device == self.device else None
+        self.judges = choose_judges(settings.judges, self.device, self.workers, gpus)
+        bench = self._bench(extensions, gpus, lender)
+        self._lent = frozenset(lender.members) if lender is not None else frozenset()
+        self._court = Court(settings, self.device, bench)
 
     def verify(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
         """Judge one candidate; `began` (time.monotonic seconds) counts against its time limit."""
@@ -116,7 +125,7 @@ class Verifier:
                 on_verdict(index, verdict)
         return [verdicts[index] for index in range(len(verdicts))]
 
-    def stream(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Verdict]]:
+    def stream(self, jobs: Iterable[Job]) -> Generator[tuple[int, Verdict], None, None]:
         """Judge candidates side by side; gives each one's place among the jobs and its verdict as it ends.
 
         Jobs are taken when there is room for them, so there may be any number of them. If the caller stops early, what
@@ -142,11 +151,11 @@ class Verifier:
             finally:
                 if judging:
                     threads.shutdown(wait=False, cancel_futures=True)
-                    self._stop(stopped)
+                    self._court.stop(stopped)
 
     def close(self) -> None:
         """End the zygotes and every runner."""
-        self._crew.close(self._lent)
+        self._court.bench.close(self._lent)
         if self._cache is not None:
             self._cache.close()
 
@@ -158,65 +167,41 @@ class Verifier:
     ) -> None:
         self.close()
 
+    def use(self) -> Use:
+        """How GPUs were used so far, by all processes that judge."""
+        return self._court.bench.use()
+
+    def _bench(self, extensions: ExtensionsConfig, gpus: int, lender: Bench | None) -> Bench:
+        """Threads of this process that judge, or processes; those of a lender of the same kind."""
+        gates = [scratch.new() for _ in range(gpus)]
+        if self.judges == 1:
+            parts = [Part(folder) for folder in gates]
+            return Crew(self._settings, extensions, self.device, parts, lender if isinstance(lender, Crew) else None)
+        places = _places(self.judges, self.workers, gates)
+        before = lender if isinstance(lender, Panel) else None
+        return Panel(self._settings, extensions, self.device, places, before)
+
+    @property
+    def _crew(self) -> Crew:
+        bench = self._court.living()
+        if not isinstance(bench, Crew):
+            raise TypeError("the judges are processes")
+        return bench
+
     @property
     def _zygotes(self) -> dict[str, Zygote]:
-        return self._living(threading.Event()).zygotes
+        return self._crew.zygotes
 
     def _verify(self, task: Task, candidate: Candidate, began: float | None, stopped: threading.Event) -> Verdict:
         verdict = self._cache.get(task.source, candidate.source) if self._cache is not None else None
         if verdict is None:
-            verdict = self._judge(task, candidate, began, stopped)
+            verdict = self._court.judge(task, candidate, began, stopped)
             if self._cache is not None:
                 self._cache.put(task.source, candidate.source, verdict)
         verdict = verdict.model_copy(update={"task": task.id, "sample": candidate.sample})
         if self._score is not None:
             verdict.reward = self._score(verdict)
         return verdict
-
-    def _judge(self, task: Task, candidate: Candidate, began: float | None, stopped: threading.Event) -> Verdict:
-        verdict = self._try(task, candidate, began, stopped)
-        if verdict is None:
-            # One at a time: if one of them brings zygotes down, those beside it are not taken for the culprit again.
-            with self._retrying:
-                verdict = self._try(task, candidate, began, stopped)
-        if verdict is not None:
-            return verdict
-        message = "the process that starts runners died twice while this candidate was judged"
-        return Verdict(
-            task=task.id,
-            sample=candidate.sample,
-            device="cuda" if self.device == "cuda" else "cpu",
-            target=self._settings.target,
-            policy=self._settings.policy,
-            findings=[Finding(rule="crash", message=message)],
-        )
-
-    def _try(self, task: Task, candidate: Candidate, began: float | None, stopped: threading.Event) -> Verdict | None:
-        """A verdict, or None if a zygote has died meanwhile and that may be why there is none, or a bad one."""
-        crew = self._living(stopped)
-        try:
-            with crew.judge() as judge:
-                verdict = judge.judge(task, candidate, began)
-        except (RuntimeError, OSError):
-            if crew.alive(patience=1.0):
-                raise
-            return None
-        suspect = any(finding.rule in cache.MACHINE for finding in verdict.findings)
-        return None if suspect and not crew.alive() else verdict
-
-    def _living(self, stopped: threading.Event) -> Crew:
-        """The crew, renewed if one of its zygotes has died; raises CancelledError for a stream that has stopped."""
-        with self._renewing:
-            if stopped.is_set():
-                raise CancelledError
-            if not self._crew.alive():
-                self._crew = self._crew.renewed()
-            return self._crew
-
-    def _stop(self, stopped: threading.Event) -> None:
-        with self._renewing:
-            stopped.set()
-            self._crew.kill()
 
 
 def choose_device(wanted: str) -> str:
@@ -232,3 +217,21 @@ def choose_gpus(wanted: int | Literal["all"]) -> int:
     if wanted != "all" and wanted > there:
         raise ConfigError(f"verify.gpus={wanted}, but torch sees {there}")
     return there if wanted == "all" else wanted
+
+
+def choose_judges(wanted: int | None, device: str, workers: int, gpus: int) -> int:
+    """How many processes judge; 1 stands for this one. Each has one candidate at a time at least."""
+    usual = max(workers // _THREADS, gpus) if device == "cuda" and workers >= 2 * _THREADS else 1
+    return min(wanted or usual, workers)
+
+
+def _places(judges: int, workers: int, gates: Sequence[Path]) -> list[Place]:
+    """This machine, divided among judge processes: candidates, cores and GPUs, of which several may share one."""
+    threads, numbers = max(1, (os.cpu_count() or 1) // judges), range(len(gates))
+    places = []
+    for number in range(judges):
+        gpus = tuple(numbers[number % len(gates) :: judges]) if gates else ()
+        beside = -(-judges // len(gates)) if gates else 1
+        seats = workers // judges + (number < workers % judges)
+        places.append(Place(seats, threads, gpus, tuple(gates[gpu] for gpu in gpus), beside))
+    return places

@@ -58,7 +58,11 @@ interval widened by `SYSTEMATIC` in at most 0.6 %."""
 _MOST_SECONDS = 3.0
 """Device time after which no further turn is taken."""
 BUFFER = 0.5e-3
-"""Seconds that the device is kept busy at a block's start, so that the host runs ahead of it."""
+"""Seconds that the host runs ahead of the device, which is kept busy for that; what a hiccup of the host may take."""
+MOST_SLEEP = 4 * BUFFER
+"""Seconds that the device is kept busy before a trial's calls, at most."""
+_LONG = 1.5
+"""How many times as long as the host takes to queue it a call must run to need no such help."""
 _SHORT = 60e-6
 """Seconds a trial lasts at least: of a shorter kernel a trial has several calls, up to `_MOST_CALLS`, after one round
 that is not timed. Events have steps of 32 ns and cost 2 us on one H200, a large part of a kernel of 3 us; and what the
@@ -77,7 +81,8 @@ class Stopwatch:
     def __init__(self) -> None:
         size = 2 * torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
         self._flush = torch.empty(size, dtype=torch.int8, device="cuda")
-        self._lead = 0.0
+        self._queueing = 0.0
+        """Seconds the host takes to queue a call where the device could be faster than that, else 0."""
 
     def warm(self, calls: Calls, times: int) -> float:
         """Run each call some times; gives the milliseconds of one as a first block shows them."""
@@ -89,12 +94,21 @@ class Stopwatch:
     def block(self, calls: Calls, trials: int, repeats: int = 1, hide: bool = True) -> list[float]:
         """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches."""
         events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(trials)]
+        each = repeats + (len(calls) if repeats > 1 else 0)
+        began = time.perf_counter()
+        busy = began + (BUFFER if hide else 0.0)
         if hide:
             torch.cuda._sleep(int(BUFFER * _CYCLES))
-        host = time.perf_counter()
         for number, (start, end) in enumerate(events):
-            if hide and self._lead > 0:
-                torch.cuda._sleep(int(min(self._lead * (repeats + len(calls)), 4 * BUFFER) * _CYCLES))
+            if hide and self._queueing > 0:
+                # The device must not come to the calls before the host has queued them, with `BUFFER` to spare: it is
+                # busy until `busy` at least, on the host's clock. More than that would only keep the GPU from others.
+                now = time.perf_counter()
+                busy = max(busy, now)
+                wait = min(now + self._queueing * each + BUFFER - busy, MOST_SLEEP)
+                if wait > 0:
+                    torch.cuda._sleep(int(wait * _CYCLES))
+                    busy += wait
             self._flush.zero_()
             for call in calls if repeats > 1 else ():
                 call()
@@ -102,11 +116,11 @@ class Stopwatch:
             for repeat in range(repeats):
                 calls[(number + repeat) % len(calls)]()
             end.record()
-        host = (time.perf_counter() - host) / (trials * (repeats + (len(calls) if repeats > 1 else 0)))
+        host = (time.perf_counter() - began) / (trials * each)
         torch.cuda.synchronize()
         times = [start.elapsed_time(end) / repeats for start, end in events]
-        # What the host needs for a call beyond the device, it is given before the next block's calls.
-        self._lead = min(max(1.5 * host - 1e-3 * min(times), 0.0), BUFFER)
+        # Times near the host's own may be the host's: a call is long only if it is clearly longer.
+        self._queueing = host if 1e-3 * min(times) < _LONG * host else 0.0
         return times
 
     @staticmethod

@@ -13,14 +13,15 @@ import random
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 import typer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from tritonsmith.data import survey
 from tritonsmith.data.build import build
 from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
@@ -29,8 +30,11 @@ from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import loop, packing, prepare, rows
 from tritonsmith.train.pretrain.check import check
 from tritonsmith.train.pretrain.optimizer import Kind, Schedule
+from tritonsmith.types import Task
 
 log = logging.getLogger(__name__)
+
+Prompt = Literal["plain", "bare", "traced"]
 
 SAMPLE = 50_000
 """Documents that the tokenizer learns from."""
@@ -48,12 +52,12 @@ def train(
     tokenizer: Path | None = None,
     device: str = "cpu",
     copies: int = 0,
-    prompt: rows.Prompt = "prompt",
+    prompt: Prompt = "plain",
 ) -> Path:
     """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
-    under other names (`prepare`); `prompt` is the rows' column to learn prompts from.
+    under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`).
     """
     done = out / "model"
     if done.exists():
@@ -61,11 +65,14 @@ def train(
         return done
     if not data:
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
-    documents = rows.read(data, prompt)
+    documents: Mapping[str, Sequence[rows.Document]] = rows.read(data, "traced" if prompt == "traced" else "prompt")
+    width = os.cpu_count() or 1
+    if prompt == "plain":
+        documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
     words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
     if length > size.positions:
         raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
-    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, os.cpu_count() or 1)
+    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, width)
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
         levels[one.level].append(one)
@@ -127,8 +134,8 @@ def main(
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of a tokenizer to take instead.")] = None,
     copies: Annotated[int, typer.Option(help="Copies of each row under other names, to learn from too.")] = 8,
     prompt: Annotated[
-        rows.Prompt, typer.Option(help="What is read for the prompt: `traced` adds the ATen graph.")
-    ] = "prompt",
+        Prompt, typer.Option(help="How tasks are shown; `traced` reads what `data draft` keeps.")
+    ] = "plain",
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
     tasks: Annotated[
         str, typer.Option("--check", help="What to judge afterwards: so many held-out tasks of the data, or a SPEC.")
@@ -162,7 +169,15 @@ def main(
         chosen = rows.heldout(folders, int(tasks))
         check(model, [task for task, _ in chosen], samples, out, {task.id: family for task, family in chosen})
     elif tasks:
-        check(model, load_spec(tasks), samples, out)
+        check(model, unseen(load_spec(tasks), rows.forms(folders)), samples, out)
+
+
+def unseen(tasks: Sequence[Task], learnt: Container[str]) -> list[Task]:
+    """The tasks that compute what no training row does, whatever graph it was drawn as."""
+    left = [task for task, form in zip(tasks, survey.forms(tasks), strict=True) if form not in learnt]
+    if len(left) < len(tasks):
+        log.info("%d of %d tasks compute what was learnt and are left out", len(tasks) - len(left), len(tasks))
+    return left
 
 
 if __name__ == "__main__":

@@ -1,19 +1,24 @@
-"""What is learnt from, as packed rows: documents, copies of them under other names, tokens; in many processes.
+"""What is learnt from, as packed rows: documents, plain prompts, copies under other names, tokens; in many processes.
 
 The rows are the same for any number of processes. Nothing is kept on a disk.
 """
 
 import os
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
+from typing import TypeVar
 
 import numpy as np
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from tritonsmith.plain import plain
+from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain.packing import Packed, pack
 from tritonsmith.train.pretrain.renaming import renamed
 from tritonsmith.train.pretrain.rows import Document
@@ -21,34 +26,49 @@ from tritonsmith.train.pretrain.rows import Document
 PART = 4_000
 """Documents that a process takes at a time."""
 
+_TASK = re.compile(f"(?<={re.escape(bpe.TASK)}).*?(?={re.escape(bpe.ANSWER)})", re.DOTALL)
 _Part = tuple[PreTrainedTokenizerFast, Sequence[Document], int, int, str]
+_Given = TypeVar("_Given")
+_Gives = TypeVar("_Gives")
 
 
 def prepare(
     words: PreTrainedTokenizerFast, documents: Sequence[Document], length: int, copies: int, seed: int, processes: int
 ) -> Packed:
     """Rows of `length` tokens of the documents and of up to `copies` more of each; see `renaming` and `packing`."""
-    starts = range(0, len(documents), PART)
-    parts = [(words, documents[start : start + PART], length, copies, f"{seed}/{start}") for start in starts]
-    if len(parts) == 1 or processes == 1:
-        return Packed.together([_rows(part) for part in parts])
+    parts = [(words, some, length, copies, f"{seed}/{number}") for number, some in enumerate(_parts(documents))]
+    return Packed.together([Packed.of(*arrays) for arrays in _mapped(_arrays, parts, processes)])
+
+
+def plainly(documents: Sequence[Document], processes: int) -> list[Document]:
+    """The documents with plain prompts; see `tritonsmith.plain`."""
+    return [one for some in _mapped(_plain, _parts(documents), processes) for one in some]
+
+
+def _parts(documents: Sequence[Document]) -> list[Sequence[Document]]:
+    return [documents[start : start + PART] for start in range(0, len(documents), PART)]
+
+
+def _mapped(work: Callable[[_Given], _Gives], parts: Sequence[_Given], processes: int) -> Iterator[_Gives]:
+    """What the work gives for each part, in their order."""
+    if len(parts) <= 1 or processes == 1:
+        yield from map(work, parts)
+        return
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    with (
-        _one_thread_each(),
-        ProcessPoolExecutor(min(processes, len(parts)), context, torch.set_num_threads, (1,)) as pool,
-    ):
-        return Packed.together([Packed.of(*arrays) for arrays in pool.map(_arrays, parts)])
+    count = min(processes, len(parts))
+    with _one_thread_each(), ProcessPoolExecutor(count, context, torch.set_num_threads, (1,)) as pool:
+        yield from pool.map(work, parts)
 
 
-def _rows(part: _Part) -> Packed:
-    words, documents, length, copies, seed = part
-    return pack(words, list(renamed(documents, copies, random.Random(seed))), length)
+def _plain(documents: Sequence[Document]) -> list[Document]:
+    return [replace(one, prompt=_TASK.sub(lambda found: plain(found[0]), one.prompt)) for one in documents]
 
 
 def _arrays(part: _Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """As arrays: tensors would go between processes as files, of which a process may have only so many."""
-    rows = _rows(part)
+    """Packed rows as arrays: tensors would go between processes as files, of which a process may have only so many."""
+    words, documents, length, copies, seed = part
+    rows = pack(words, list(renamed(documents, copies, random.Random(seed))), length)
     return rows.ids.numpy(), rows.positions.numpy(), rows.kinds.numpy(), rows.documents, rows.text
 
 

@@ -21,7 +21,7 @@ from tritonsmith.types import Task
 
 SPLITS = ("train", "validation", "heldout")
 
-Prompt = Literal["prompt", "traced"]
+Column = Literal["prompt", "traced"]
 """A row's prompt as it is, or with the task's traced graph (`prompts.messages`), which `data draft` keeps beside it."""
 
 VALIDATION = 64
@@ -63,7 +63,20 @@ def heldout(paths: Sequence[Path], n: int) -> list[tuple[Task, str]]:
     return [found[graph] for graph in order[:n]]
 
 
-def read(paths: Sequence[Path], prompt: Prompt = "prompt") -> dict[str, list[Document]]:
+def forms(paths: Sequence[Path]) -> set[str]:
+    """The canonical forms of the tasks of all training rows, where rows say them."""
+    found: set[str] = set()
+    for path in paths:
+        for file, split in _files(path, ("train",)):
+            found |= {
+                cast(str, row.get("form") or "")
+                for row in _rows(file, ("form", "split"))
+                if (row.get("split") or split) == "train"
+            }
+    return found - {""}
+
+
+def read(paths: Sequence[Path], prompt: Column = "prompt") -> dict[str, list[Document]]:
     """The documents of `train` and `validation` in files and in folders of files.
 
     A folder's files count if their name begins with a split, as in `train-00000.parquet`, or their own folder's name

@@ -1,0 +1,91 @@
+"""The RL benchmark: stopped by Ctrl-C it goes on, and what was drawn on one machine is judged on another."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tritonsmith.jsonl import append
+from tritonsmith.types import Record, Verdict
+
+SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "rl.py"
+TASKS = [
+    "--train=graphs:3:seed=0:depth=1:families=pointwise",
+    "--deep=graphs:2:seed=1:depth=1:families=pointwise:split=heldout",
+    "--level1=graphs:2:seed=2:depth=1:families=pointwise:split=heldout",
+]
+
+
+def verdict(task: str, correct: bool) -> Verdict:
+    return Verdict(task=task, device="cpu", target="sm_90", policy="strict", correct=correct)
+
+
+def command(folder: Path, model: Path, minutes: float) -> list[str]:
+    small = ["--samples=2", "--tasks-a-step=2", "--micro=2", "--tokens=8", "--workers=1", "--method=grpo"]
+    paths = [f"--out={folder / 'run'}", f"--tasks={folder / 'tasks'}"]
+    return ["run", str(model), f"--minutes={minutes}", *paths, *small, *TASKS]
+
+
+def lines(path: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def until(there: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while not there.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
+    tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = tmp_path / "run" / "grpo" / "steps.jsonl"
+    first = subprocess.Popen(
+        [sys.executable, str(SCRIPT), *command(tmp_path, tiny_folder, 10.0)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    until(steps, first)
+    os.killpg(first.pid, signal.SIGINT)
+    assert b"stopped; the same command goes on" in first.communicate(timeout=60)[1]
+    assert first.returncode == 130
+    before = lines(steps)
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl
+
+    # The budget is spent already: training ends after the next step.
+    rl.app([*command(tmp_path, tiny_folder, 1e-6), "--judge-later"], standalone_mode=False)
+    assert lines(steps)[: len(before)] == before != lines(steps)
+    rl.judge([tmp_path / "run"], workers=1, tasks=tmp_path / "tasks")
+    assert "grpo, staged, seed 0" in capsys.readouterr().out
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["curve"]["end"]["deep"]["value"] == 0.0 and result["change"]["level1"]["value"] == 0.0
+    assert result["steps"][0]["candidates"] == 4
+
+
+def test_seeds_of_a_setting_are_taken_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl
+
+    for seed, right in enumerate((1, 3)):
+        out = tmp_path / str(seed)
+        config = rl.settings_of(tmp_path, out, rl.Method.grpo, "staged", seed, 1, 2, 2, 8, 1e-5, True, 4, 20.0, False)
+        config.save(out / "resolved.toml")
+        (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
+        for point, correct in (("start", 0), ("half", 1), ("end", right)):
+            for task in range(4):
+                found = verdict(f"t{task}", task < correct)
+                record = Record(phase="", task=found.task, level=3, sample=0, completion="", source=None, verdict=found)
+                for name in rl.SETS:
+                    append(out / "eval" / point / f"{name}.jsonl", record.model_dump_json())
+    rl.table([tmp_path / "0", tmp_path / "1"])
+    shown = [line for line in capsys.readouterr().out.splitlines() if "2 seeds" in line]
+    assert len(shown) == 2 and all("+50.0" in line and "25.0" in line for line in shown)

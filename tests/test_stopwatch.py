@@ -1,0 +1,226 @@
+"""The stopwatch, and a whole timing, on a device that is simulated: launches are queued on the host's clock and run on
+the device's."""
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+import torch
+from torch import nn
+
+from tritonsmith.types import Timing
+from tritonsmith.verify import measure, timing
+from tritonsmith.verify.conversation import Conversation
+from tritonsmith.verify.gpu import Gpu, Part
+from tritonsmith.verify.measure import Subject
+from tritonsmith.verify.timing import BUFFER, CALIBRATED, SINGLE, Preset, Stopwatch
+from tritonsmith.verify.truth import truth_of
+
+FLUSH = 35e-6
+"""Seconds that overwriting the caches takes."""
+
+
+class Machine:
+    """A host and a device with a queue between them; seconds."""
+
+    def __init__(self) -> None:
+        self.now, self.idle = 0.0, 0.0
+        self.slept: list[float] = []
+
+    def run(self, queueing: float, seconds: float) -> None:
+        """Queue work that runs so long, when the device has done what was queued before."""
+        self.now += queueing
+        self.idle = max(self.idle, self.now) + seconds
+
+    def sleep(self, cycles: int) -> None:
+        """A kernel that does nothing, on a clock of 2 GHz."""
+        self.slept.append(cycles / 2.0e9)
+        self.run(4e-6, cycles / 2.0e9)
+
+    def synchronize(self) -> None:
+        """Wait for the device."""
+        self.now = max(self.now, self.idle)
+
+    def event(self, enable_timing: bool) -> SimpleNamespace:
+        """Notes when the device comes to it."""
+
+        def record() -> None:
+            self.run(1e-6, 1e-6)
+            event.at = self.idle
+
+        event = SimpleNamespace(at=0.0, record=record)
+        event.elapsed_time = lambda end: 1e3 * (end.at - event.at)
+        return event
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """What `timing` takes for torch and for the clock."""
+    made = Machine()
+    cuda = SimpleNamespace(
+        Event=made.event,
+        _sleep=made.sleep,
+        synchronize=made.synchronize,
+        current_device=lambda: 0,
+        get_device_properties=lambda _: SimpleNamespace(L2_cache_size=1),
+    )
+    buffer = SimpleNamespace(zero_=lambda: made.run(4e-6, FLUSH))
+    fake = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: buffer, int8=None)
+    monkeypatch.setattr(timing, "torch", fake)
+    for module in (timing, measure):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: made.now))
+    return made
+
+
+def _block(machine: Machine, queueing: float, seconds: float, repeats: int, hiccup: float = 0.0) -> list[float]:
+    """Milliseconds in a block after one that warms up; once in the middle of it the host does nothing for a while."""
+    count, ended = 0, 17 * repeats // 2
+
+    def call() -> None:
+        nonlocal count
+        count += 1
+        machine.run(queueing + (hiccup if count == ended else 0.0), seconds)
+
+    watch = Stopwatch()
+    watch.warm([call] * 3, 10)
+    watch.block([call] * 3, 17, repeats)
+    count = 0
+    return watch.block([call] * 3, 17, repeats)
+
+
+@pytest.mark.parametrize(("queueing", "seconds"), [(70e-6, 5e-6), (10e-6, 5e-6), (300e-6, 250e-6), (20e-6, 28e-6)])
+def test_launches_are_hidden_however_short_the_kernel(machine: Machine, queueing: float, seconds: float) -> None:
+    repeats = timing.calls_a_trial(1e3 * seconds)
+    expected = 1e3 * (seconds + 1e-6 / repeats)
+    assert _block(machine, queueing, seconds, repeats) == pytest.approx([expected] * 17, rel=1e-6)
+
+
+def test_a_hiccup_of_the_host_does_not_show(machine: Machine) -> None:
+    assert max(_block(machine, 70e-6, 5e-6, 12, hiccup=0.9 * BUFFER)) < 1.05 * 5.1e-3
+
+
+def test_a_block_takes_little_longer_than_the_host_does(machine: Machine) -> None:
+    before: list[float] = []
+    watch, call = Stopwatch(), lambda: machine.run(70e-6, 5e-6)
+    watch.warm([call] * 3, 10)
+    for _ in range(3):
+        before.append(machine.now)
+        watch.block([call] * 3, 17, 12)
+    host = 17 * 15 * 70e-6
+    assert machine.now - before[-1] < 1.25 * host
+
+
+def test_a_long_kernel_waits_for_the_first_launch_alone(machine: Machine) -> None:
+    _block(machine, 30e-6, 200e-6, 1)
+    machine.slept.clear()
+    assert _block(machine, 30e-6, 200e-6, 1)[0] == pytest.approx(0.201, rel=1e-3)
+    assert machine.slept[-1] == BUFFER
+
+
+def test_no_trial_keeps_the_device_busy_for_longer_than_the_clock_check_allows(machine: Machine) -> None:
+    _block(machine, 5e-3, 1e-3, 1)
+    assert max(machine.slept) <= timing.MOST_SLEEP == 4 * BUFFER
+
+
+class Doubling(nn.Module):
+    """A reference whose call takes the device 40 us."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self._machine = machine
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Twice the argument."""
+        self._machine.run(10e-6, 40e-6)
+        return 2 * x
+
+
+class Runner:
+    """A candidate's process, twice as fast; notes what is asked and how the GPU is had meanwhile."""
+
+    def __init__(self, machine: Machine, gpu: Gpu, wrong: bool) -> None:
+        self._machine, self._gpu, self._wrong = machine, gpu, wrong
+        self._held: list[list[torch.Tensor]] = []
+        self.asked: list[tuple[str, str]] = []
+
+    def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
+        """As `Conversation.ask`."""
+        self.asked.append((str(header["do"]), _how(self._gpu)))
+        actions: dict[str, Callable[[], tuple[object, object]]] = {
+            "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
+            "time": lambda: ({"milliseconds": self._time(header)}, None),
+            "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
+            "timed": lambda: ({}, (3 if self._wrong else 2) * self._held[cast(int, header["set"])][0]),
+            "hold": lambda: (self._hold(cast(list[torch.Tensor], tree), header.get("set")), None),
+        }
+        return actions.get(str(header["do"]), lambda: ({}, None))()
+
+    def _tune(self, warmups: int) -> float:
+        self._watch = Stopwatch()
+        return self._watch.warm(self._calls(), warmups)
+
+    def _time(self, header: dict[str, object]) -> list[float]:
+        trials, repeats = cast(int, header["trials"]), cast(int, header["repeats"])
+        return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
+
+    def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
+        if number is None:
+            self._held.append(inputs)
+        else:
+            self._held[cast(int, number)] = inputs
+
+    def _calls(self) -> list[Callable[[], None]]:
+        return [lambda: self._machine.run(50e-6, 20e-6)] * 3
+
+
+def _how(gpu: Gpu) -> str:
+    """Whether somebody has the GPU alone now, or shares it."""
+    with (gpu.part.gates / "turns" / "use").open("ab") as file:
+        for kind, name in ((fcntl.LOCK_EX, "free"), (fcntl.LOCK_SH, "shared")):
+            try:
+                fcntl.flock(file, kind | fcntl.LOCK_NB)
+                return name
+            except BlockingIOError:
+                continue
+    return "alone"
+
+
+def _measured(machine: Machine, folder: Path, how: Preset, wrong: bool = False) -> tuple[object, Runner]:
+    gpu = Gpu(0, Part(folder), memory=1)
+    with gpu.shared():
+        pass
+    runner = Runner(machine, gpu, wrong)
+    talk = cast(Conversation, runner)
+    model = Doubling(machine)
+    subject = Subject(
+        talk, gpu.shared, lambda: model, lambda: [torch.randn(8)], lambda _: None, truth_of, sets=3
+    )  # fmt: skip
+    return measure.measure(subject, gpu, how), runner
+
+
+def test_only_what_is_measured_is_done_alone(machine: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(machine, tmp_path, CALIBRATED)
+    assert isinstance(found, Timing) and found.speedup.median == pytest.approx(2.0, rel=0.05)
+    ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
+    assert ways == {
+        "release": {"shared"},
+        "hold": {"shared"},
+        "tune": {"free", "shared"},  # compiling and autotuning first, then warming up
+        "time": {"alone", "shared"},  # at last the call whose output is compared
+        "wall": {"alone"},
+        "timed": {"shared"},
+    }
+    assert [how for what, how in runner.asked if what == "time"].count("shared") == 1
+
+
+def test_what_was_timed_is_compared(machine: Machine, tmp_path: Path) -> None:
+    found, _ = _measured(machine, tmp_path, CALIBRATED, wrong=True)
+    assert isinstance(found, measure.Mismatch)
+
+
+def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(machine, tmp_path, SINGLE)
+    assert isinstance(found, Timing) and "wall" not in dict(runner.asked)

@@ -1,0 +1,62 @@
+"""One batch of GRPO between drawing and training: its rows, its tokens, its verdicts on the way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import torch
+from torch import Tensor
+
+from tritonsmith.train.rewarding import Batch, KernelReward
+
+Inputs = list[dict[str, object]]
+"""Rows of the data set as TRL hands them out, one for each completion."""
+
+
+class State(TypedDict):
+    """A rollout as `torch.save` keeps it and `torch.load` gives it back with weights alone allowed."""
+
+    inputs: Inputs
+    step: int
+    completions: list[list[int]]
+    logps: Tensor | None
+
+
+@dataclass
+class Rollout:
+    """A batch that was drawn."""
+
+    inputs: Inputs
+    step: int
+    """The training step at which it was drawn."""
+    batch: Batch
+    completions: list[list[int]] = field(default_factory=list)
+    """Tokens, the end token included where one was drawn."""
+    logps: Tensor | None = None
+    """Their log-probabilities (B, T) under the policy that drew them, where that is no longer the one trained."""
+
+    def state(self) -> State:
+        """What a checkpoint must hold; verdicts are in the records."""
+        logps = None if self.logps is None else self.logps.cpu()
+        return {"inputs": self.inputs, "step": self.step, "completions": self.completions, "logps": logps}
+
+    @classmethod
+    def of(cls, state: State, rewards: KernelReward, text: Callable[[list[int]], str]) -> "Rollout":
+        """Take up a batch where a checkpoint left it; `text` decodes tokens."""
+        batch = rewards.begin([str(row["task"]) for row in state["inputs"]], state["step"])
+        for place, ids in enumerate(state["completions"]):
+            batch.add(place, text(ids))
+        batch.judging.close()
+        return cls(state["inputs"], state["step"], batch, state["completions"], state["logps"])
+
+
+def padded(prompts: Sequence[list[int]], completions: Sequence[list[int]], pad: int) -> tuple[Tensor, Tensor, int]:
+    """Ids and mask (B, P + T) as TRL lays them out, prompts padded on the left and completions on the right; and T."""
+    left, right = max(map(len, prompts)), max(map(len, completions))
+    ids = torch.full((len(prompts), left + right), pad)
+    mask = torch.zeros(len(prompts), left + right, dtype=torch.long)
+    for row, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
+        place = slice(left - len(prompt), left + len(completion))
+        ids[row, place] = torch.tensor(prompt + completion)
+        mask[row, place] = 1
+    return ids, mask, right

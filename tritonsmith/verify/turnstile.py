@@ -1,0 +1,60 @@
+"""What many use together or one alone, in whatever threads and processes: locked files, whose keeper is the kernel.
+
+Locks are flock(2)'s, so what a process held is free again whatever it died of, kill -9 included; whoever waits sleeps
+in the kernel. Three files in one folder: `use` is held together by those who share and alone by who is alone. `gate`
+is held by all who are alone or wait for it, together, and by a sharer, alone, for the moment in which it enters: so
+nobody new begins to share until the last one who wanted it alone has had it, and sharers can starve nobody. Nobody
+starves sharers either as long as each must share again before it may want it alone again, as candidates do. `wish` is
+held by all who wait. Does not know what is used: see `gpu`.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+
+class Turnstile:
+    """One thing to be shared or had alone; all turnstiles on one folder are the same one. No lock is reentrant."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._gate, self._use, self._wish = (folder / name for name in ("gate", "use", "wish"))
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for whoever has it."""
+        try:
+            with _held(self._wish, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                return False
+        except BlockingIOError:
+            return True
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Use it beside others."""
+        with ExitStack() as inside:
+            with _held(self._wish, fcntl.LOCK_SH), _held(self._gate, fcntl.LOCK_EX):
+                inside.enter_context(_held(self._use, fcntl.LOCK_SH))
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have it to oneself; those who want that go one after the other, before anybody new may share it."""
+        with ExitStack() as inside:
+            with _held(self._wish, fcntl.LOCK_SH):
+                inside.enter_context(_held(self._gate, fcntl.LOCK_SH))
+                inside.enter_context(_held(self._use, fcntl.LOCK_EX))
+            yield
+
+
+@contextmanager
+def _held(path: Path, kind: int) -> Iterator[None]:
+    # A descriptor of its own each time: that is what flock knows a holder by, not the thread or the process.
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, kind)
+        yield
+    finally:
+        os.close(descriptor)
