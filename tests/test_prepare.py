@@ -9,7 +9,7 @@ from tritonsmith.train.pretrain import prepare
 from tritonsmith.train.pretrain.prepare import PART
 from tritonsmith.train.pretrain.rows import Document, chat
 
-MODULE = "class Model(nn.Module):\n    def forward(self, x):\n        return x + {n}"
+MODULE = "class Model(nn.Module):\n\n    def forward(self, x):\n        return x + {n}"
 ANSWER = "class ModelNew(nn.Module):\n    def forward(self, x):\n        return add(x, {n})\n```"
 
 

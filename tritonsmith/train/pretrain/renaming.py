@@ -29,6 +29,21 @@ _CONSTRUCTOR = (
     "in_features", "out_features", "in_channels", "out_channels", "dim", "hidden_dim", "hidden_size", "num_features",
     "channels", "size", "features", "n_in", "n_out", "width", "inner", "kernel", "groups", "c_in", "c_out", "d_model",
 )  # fmt: skip
+_NOUNS = (
+    "predictions", "targets", "labels", "scores", "probs", "mask", "index", "indices", "tokens", "ids", "image",
+    "signal", "batch", "source", "memory", "context", "output", "outputs", "result", "anchor", "positive", "negative",
+    "mean", "variance", "std", "sequence", "frames", "states", "weights", "points", "grid", "patches", "embedding",
+    "codes", "values", "keys", "queries", "lhs", "rhs", "matrix", "vector", "sample", "noise", "cond", "step", "rate",
+)  # fmt: skip
+_ADJECTIVES = (
+    "in", "out", "hidden", "inner", "outer", "first", "second", "last", "next", "prev", "left", "right", "main", "side",
+    "new", "old", "final", "local", "global", "raw", "mid", "base", "extra", "shared", "pre", "post", "num", "max",
+    "min",
+)  # fmt: skip
+_OTHERS = (*_NOUNS, *(f"{first}_{noun}" for first in _ADJECTIVES for noun in (*_NOUNS, *_MEMBERS, *_CONSTRUCTOR)))
+"""Names for every scope, seldom the same one twice: from few names a model learns those, from many to copy any."""
+OTHER = 0.5
+"""Share of the new names that are of these."""
 
 CHANGED = 0.7
 """Share of the names that a copy has others for."""
@@ -71,19 +86,21 @@ class Anatomy:
     names: list[list[str]]
     """The names by scope: arguments of `forward`, of the constructor, members."""
     pools: list[list[str]]
-    """Names that no text of the document has, by scope."""
+    """Usual names by scope that no text of the document has."""
+    words: frozenset[str]
+    """All words of the document."""
 
     def rename(self, rng: random.Random) -> Document:
         """The document under other names; some stay."""
         new: dict[tuple[int, str], str] = {}
         taken: set[str] = set()
         for scope, (names, pool) in enumerate(zip(self.names, self.pools, strict=True)):
-            free = [name for name in pool if name not in taken]
-            rng.shuffle(free)
             for name in names:
-                if free and rng.random() < CHANGED:
-                    new[scope, name] = free.pop()
-                    taken.add(new[scope, name])
+                if rng.random() < CHANGED:
+                    other = rng.choice(_OTHERS if rng.random() < OTHER else pool or _OTHERS)
+                    if other not in taken and other not in self.words:
+                        new[scope, name] = other
+                        taken.add(other)
         one = self.document
         return replace(
             one,
@@ -103,7 +120,7 @@ def read(document: Document) -> Anatomy | None:
         given, answered = _class(module, "Model"), _class(host, "ModelNew")
     except (SyntaxError, StopIteration, ValueError):
         return None
-    taken = set(re.findall(r"\w+", module + document.completion))
+    taken = frozenset(re.findall(r"\w+", module + document.completion))
     names: list[list[str]] = []
     module_places: list[Place] = []
     host_places: list[Place] = []
@@ -116,7 +133,7 @@ def read(document: Document) -> Anatomy | None:
     if not _stand(module, module_places) or not _stand(host, host_places):
         return None
     pools = [[name for name in pool if name not in taken] for pool in (_INPUTS, _CONSTRUCTOR, _MEMBERS)]
-    return Anatomy(document, module, host, module_places, host_places, names, pools)
+    return Anatomy(document, module, host, module_places, host_places, names, pools, taken)
 
 
 def _class(text: str, name: str) -> ast.ClassDef:
