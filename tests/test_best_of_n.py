@@ -6,8 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from records import right
 
 from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, VerifyConfig
 from tritonsmith.curriculum import Curriculum
@@ -192,3 +194,61 @@ def test_completions_are_judged_while_others_are_drawn(
     best_of_n.train(config, tasks, Watching(), None)
     (step,) = [json.loads(line) for line in (tmp_path / "rl" / "steps.jsonl").read_text().splitlines()]
     assert step["verify"] > 0 and len(read(tmp_path / "rl" / "round-00" / "records.jsonl")) == 6
+
+
+class Learns(Sampler):
+    """Fails at once, and answers rightly when told what was wrong; the last completion never does."""
+
+    asked: ClassVar[list[list[dict[str, str]]]] = []
+
+    def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
+        Learns.asked += messages
+        texts = []
+        for chat in messages:
+            task = next(task for task in Scripted.tasks if task.source.strip() == chat[0]["content"])
+            answer = lowered(task)
+            right = render_completion(answer.plan, answer.source)
+            texts.append([right if len(chat) > 1 and len(texts) % 3 != 2 else "no code"] * n)
+        return texts
+
+
+def test_what_failed_is_answered_drawn_again_and_learnt_from_in_its_turn(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "Sampler", Learns)
+    Scripted.tasks, Learns.asked = tasks, []
+    config = make_config(tmp_path, tiny_folder, rounds=1, turns=2)
+    best_of_n.train(config, tasks, verifier, None)
+    folder = tmp_path / "rl" / "round-00"
+    first, second = read(folder / "records.jsonl"), read(folder / "records.turn2.jsonl")
+    assert [(len(part), {one.turn for one in part}) for part in (first, second)] == [(6, {1}), (6, {2})]
+    assert sum(one.verdict.correct for one in second) == 4
+    closed = json.loads((folder / "round.json").read_text())
+    assert closed["rl/correct"] == 0.0 and closed["rl/correct_at_last"] == pytest.approx(4 / 6)
+    assert closed["rl/return"] == pytest.approx(0.4 * 0.7 * 4 / 6) and closed["candidates"] == 12
+    drawn = len(Learns.asked)
+    best_of_n.train(config, tasks, verifier, None)
+    assert len(Learns.asked) == drawn  # a finished round's turns are read from the disk
+
+
+def test_an_answer_in_a_later_turn_is_kept_with_its_conversation_after_earlier_ones(tmp_path: Path) -> None:
+    config = Config(best_of_n=BestOfNConfig(keep=2))
+    task = Task(id="t", level=1, source="import torch")
+    ask, more = [{"role": "user", "content": "do"}], [{"role": "user", "content": "do better"}]
+    found = [
+        best_of_n.Turn([right("t", 0, "a = 1", speed=1.1)], {("t", 0): ask}),
+        best_of_n.Turn(
+            [right("t", 1, "b = 1", 2, speed=1.9), right("t", 2, "c = 1", 2, speed=1.2)],
+            {("t", 1): more, ("t", 2): more},
+        ),
+    ]
+    rows = best_of_n.keep(config, [task], found)
+    assert [(row.prompt, row.completion[0]["content"]) for row in rows] == [(ask, "a = 1"), (more, "b = 1")]
+
+
+def test_of_a_kernel_that_was_given_only_what_is_clearly_faster_is_learnt_from() -> None:
+    task = Task(id="t", level=1, source="import torch")
+    records = [right("t", 0, "a = 1", speed=1.5), right("t", 1, "b = 1", speed=1.51), right("t", 2, "c = 1", speed=1.8)]
+    found = [best_of_n.Turn(records, {("t", i): [] for i in range(3)})]
+    rows = best_of_n.keep(Config(), [task], found, {"t": right("t", 0, "g = 1", speed=1.5).verdict})
+    assert [row.completion[0]["content"] for row in rows] == ["c = 1"]

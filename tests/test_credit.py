@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tritonsmith.credit import credit, keepable, normalise, select_best
+from tritonsmith.credit import TURN_DISCOUNT, credit, first_turn, keepable, normalise, select_best
 from tritonsmith.types import Interval, Verdict
 
 REWARDS = torch.tensor([0.0, 1.0, 0.5, 0.5, 0.3, 0.3, 0.3, 0.3])
@@ -101,3 +101,13 @@ def test_normalise_forgets_comments_docstrings_and_layout() -> None:
 
 def test_normalise_keeps_what_does_not_parse() -> None:
     assert normalise(" def f(: ") == "def f(:"
+
+
+def test_a_right_answer_counts_less_by_each_turn() -> None:
+    assert [first_turn(1.0, turn) for turn in (1, 2, 3)] == pytest.approx([1.0, TURN_DISCOUNT, TURN_DISCOUNT**2])
+    assert first_turn(-10.0, 3) == -10.0
+
+
+def test_select_best_goes_by_the_rewards_that_are_given() -> None:
+    verdicts = [verdict(True, 1.9), verdict(True), verdict(False)]
+    assert select_best(verdicts, ["a = 1", "b = 1", "c = 1"], 2, rewards=[0.1, 0.2, 9.0]) == [1, 0]

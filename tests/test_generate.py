@@ -107,11 +107,33 @@ def test_completing_tokens_is_what_sampling_text_does(monkeypatch: pytest.Monkey
 def test_slots_draw_from_the_models_distribution() -> None:
     torch.manual_seed(0)
     logits = torch.tensor([[0.0, 1.0, 2.0, -1.0]])
-    drawn = Draw(0.5)(logits.expand(20_000, -1))
+    drawn = Draw(0.5)(logits.expand(20_000, -1), torch.rand(20_000))
     share = torch.bincount(drawn, minlength=4) / 20_000
     assert torch.allclose(share, (logits[0] / 0.5).softmax(0), atol=0.02)
-    assert set(Draw(0.5, top_p=0.5)(logits.expand(1000, -1)).tolist()) == {2}
-    assert Draw(0.0)(logits).tolist() == [2]
+    assert set(Draw(0.5, top_p=0.5)(logits.expand(1000, -1), torch.rand(1000)).tolist()) == {2}
+    assert Draw(0.0)(logits, torch.rand(1)).tolist() == [2]
+
+
+def test_the_ends_of_luck_draw_tokens_that_can_be_drawn() -> None:
+    logits = torch.full((3, 1000), -torch.inf)
+    logits[:, 10:990] = torch.randn(980)
+    drawn = Draw(1.0)(logits, torch.tensor([0.0, 0.5, 1 - 2**-24]))
+    assert drawn[0] == 10 and 10 <= drawn[1] < drawn[2] < 990
+
+
+@pytest.mark.parametrize("in_slots", [False, True])
+def test_parts_draw_what_the_whole_draws(monkeypatch: pytest.MonkeyPatch, in_slots: bool) -> None:
+    s = lively()
+    monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
+    chats = [chat("x" * k) for k in (1, 7, 30)]
+    drawing = {"n": 3, "temperature": 1.0, "max_new_tokens": 80, "seed": 5}
+    whole = s.sample(chats, batch=64, **drawing)
+    parts = [s.sample(chats, batch=2, part=(number, 2), **drawing) for number in range(2)]
+    assert [[a or b for a, b in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)] == whole
+    assert not any(a and b for rows in zip(*parts, strict=True) for a, b in zip(*rows, strict=True))
+    tokens = [s._encode(one) for one in chats]
+    both = s.complete(tokens, 1.0, max_new_tokens=80, seed=5)
+    assert both[1:] == s.complete(tokens[1:], 1.0, max_new_tokens=80, seed=5, first=1)
 
 
 def test_slots_see_weights_that_changed_in_place_and_leave_when_they_moved() -> None:

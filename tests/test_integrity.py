@@ -203,14 +203,22 @@ def test_what_the_reference_does_is_allowed() -> None:
     kept = x.clone()
     allowed = replay.reference_effects(InPlace(), [x])
     assert torch.equal(x, kept)
-    seen = {"mutation": ["input 0"], "alias": ["output 0 lies in input 0"]}
+    seen = {
+        "effects": {"mutation": ["input 0"], "alias": ["output 0 lies in input 0"]},
+        "work": {"old": [0]},
+    }
     assert replay.findings(seen, allowed) == []
     assert {f.rule for f in replay.findings(seen, {"mutation": [], "alias": []})} == {"mutation", "alias"}
 
 
 @pytest.mark.parametrize("notes", [None, 3, {"mutation": 7}, {}])
 def test_notes_of_another_form_are_no_exception(notes: object) -> None:
-    assert replay.findings(notes, {"mutation": [], "alias": []}) == []
+    assert replay.findings({"effects": notes, "work": notes}, {"mutation": [], "alias": []}) == []
+
+
+def test_output_in_memory_older_than_the_call_is_a_finding() -> None:
+    seen = {"effects": {"alias": []}, "work": {"old": [1]}}
+    assert [found.rule for found in replay.findings(seen, {"mutation": [], "alias": []})] == ["alias"]
 
 
 def test_refilling_changes_contents_but_no_version() -> None:

@@ -174,3 +174,23 @@ def test_where_only_float64_is_not_finite_nothing_else_is_forgiven() -> None:
     got[5] = 1.5
     assert compare(Truth(exact, native), native, "as given") is None
     assert compare(Truth(exact, native), got, "as given") is not None
+
+
+def test_an_end_that_fades_must_be_right_by_its_own_measure() -> None:
+    exact = torch.randn(64, 200, generator=torch.Generator().manual_seed(0)).double().cumprod(1)
+    short = exact.float()
+    short[:, 60:] = 0.0
+    assert "slice" in _rejected(_truth(exact), short).message
+    assert compare(_truth(exact), exact.float() * (1 + 1e-6), "as given") is None
+
+
+def test_places_of_equal_halves_may_be_others_but_not_their_values() -> None:
+    values = torch.rand(8, 4).half()
+    places = torch.arange(32).view(8, 4)
+    other = places.clone()
+    other[0, 0] = 7
+    truth = Truth((values.double(), places), (values, places))
+    assert compare(truth, (values, other), "float16") is None
+    assert compare(truth, (values, other.flip(0)), "float16") is not None
+    assert compare(truth, (values + 1, places), "float16") is not None
+    assert compare(Truth(places, places), other, "as given") is not None

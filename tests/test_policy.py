@@ -64,11 +64,27 @@ def test_on_a_cpu_the_policy_itself_draws() -> None:
 def test_on_a_gpu_a_copy_follows_the_weights() -> None:
     model = tiny_model().cuda()
     policy = Policy(model, tiny_tokenizer(), torch.bfloat16)
-    assert policy.copy is not None and policy.copy.dtype == torch.bfloat16
     first = policy.complete([[5, 6, 7]] * 3, 1.0, 40, 0)
+    assert policy.copy is not None and policy.copy.dtype == torch.bfloat16
     graphs = policy.sampler._slots
     with torch.no_grad():
         model.model.embed_tokens.weight.copy_(torch.randn_like(model.model.embed_tokens.weight))
     assert policy.complete([[5, 6, 7]] * 3, 1.0, 40, 0) != first
     assert policy.sampler._slots is graphs
     assert torch.equal(policy.copy.lm_head.weight, model.lm_head.weight.bfloat16())
+
+
+@pytest.mark.parametrize("lora", [False, True])
+def test_the_copy_of_spread_weights_draws_what_the_model_does(lora: bool) -> None:
+    model = tiny_model()
+    if lora:
+        model = get_peft_model(model, LoraConfig(target_modules=["q_proj", "o_proj"], init_lora_weights=False))
+    copied, own = (Policy(model, tiny_tokenizer(), torch.float32, spread) for spread in (True, False))
+    model.config.use_cache = False  # trainers set this, and a copy must not decode without one
+    for step in range(2):
+        drawn = copied.complete([[5, 6, 7]] * 3, 1.0, 40, step)
+        assert copied.copy is not None and drawn == own.complete([[5, 6, 7]] * 3, 1.0, 40, step)
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.requires_grad:
+                    weight.add_(0.1 * torch.randn_like(weight))

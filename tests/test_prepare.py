@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
+from tritonsmith.errors import UserError
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import prepare
 from tritonsmith.train.pretrain.prepare import PART
@@ -43,3 +45,14 @@ def test_plain_prompts_are_the_same_for_any_number_of_processes() -> None:
     alone, together = (prepare.plainly(noisy, processes) for processes in (1, 2))
     assert alone == together
     assert [one.prompt for one in alone] == [one.prompt for one in some]
+
+
+def test_rows_that_are_not_canonical_are_refused() -> None:
+    told = "import torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n\n"
+    told += "    def forward(self, x):\n        return x + {n}\n\n"
+    told += "def get_inputs():\n    x = torch.rand({n})\n    return [x]\n\ndef get_init_inputs():\n    return []"
+    some = [replace(documents(1)[0], prompt=chat([{"role": "user", "content": told.format(n=n)}])) for n in range(2, 9)]
+    prepare.check_canonical(some)
+    others = [replace(one, prompt=one.prompt.replace("(self, x)", "(self, a)").replace("x +", "a +")) for one in some]
+    with pytest.raises(UserError, match="0 of 7 rows tried are canonical"):
+        prepare.check_canonical(others)

@@ -3,7 +3,7 @@ import ast
 from judging import DOUBLE
 
 from tritonsmith.extract import extract
-from tritonsmith.prompts import feedback_message, messages, render_completion
+from tritonsmith.prompts import feedback_message, messages, midend_messages, render_completion, replied
 from tritonsmith.types import Finding, Interval, KernelStats, Mismatch, StageResult, Task, Timing, Verdict
 
 TASK = Task(id="level1/relu", level=1, source="\nimport torch\n\nclass Model(torch.nn.Module):\n    pass\n\n")
@@ -107,3 +107,40 @@ def test_feedback_calls_a_prediction_a_prediction() -> None:
 def test_feedback_on_an_answer_without_code() -> None:
     empty = Verdict(task="a", device="cpu", target="sm_90", policy="strict")
     assert "no Python code" in feedback_message(empty)["content"]
+
+
+TUNED = KernelStats(
+    name="relu_kernel", registers=32, spills=0, shared=0, launches=2, warps=4, stages=3, grid=[64, 8], occupancy=0.75,
+    lines=["8 x ld.global.v4.b32", "5 x bar.sync"],
+)  # fmt: skip
+
+
+def test_the_midend_is_told_launches_occupancy_lines_and_the_roofline() -> None:
+    speedup = Interval(median=1.5, low=1.4, high=1.6)
+    timing = Timing(
+        kind="measured", reference_ms=3.0, candidate_ms=2.0, speedup=speedup, bytes_moved=4096, roofline_share=0.4
+    )
+    verdict = REJECTED.model_copy(update={"kernels": [TUNED], "timing": timing, "speedup": speedup})
+    text = midend_messages(TASK, "import triton", verdict)[0]["content"]
+    assert "2 launches, grid 64x8, 4 warps, 3 stages, 32 registers, 0 bytes spilled, 0 bytes shared" in text
+    assert "occupancy 75 %\n#   8 x ld.global.v4.b32\n#   5 x bar.sync\n# 2 ms, PyTorch 3 ms" in text
+    assert "4096 bytes moved, 40 % of the roofline\n# Make it faster." in text
+
+
+def test_what_is_not_known_of_a_kernel_is_left_out() -> None:
+    text = midend_messages(TASK, "import triton", REJECTED)[0]["content"]
+    assert "relu_kernel: 1 launch, 32 registers, ? bytes spilled" in text
+    assert "occupancy" not in text and "None" not in text
+
+
+def test_the_midends_plain_prompt_has_the_plain_task_and_its_full_one_the_rules() -> None:
+    task = TASK.model_copy(update={"source": "import torch  # remark\n\n\nx: int = 1\n"})
+    assert midend_messages(task, "k = 1", REJECTED, "plain")[0]["content"].startswith("import torch\nx = 1\n")
+    system, user = midend_messages(task, "k = 1", REJECTED, "full")
+    assert system["role"] == "system" and "ModelNew" in system["content"] and "```python block" in user["content"]
+
+
+def test_a_reply_adds_the_answer_and_what_the_verifier_says() -> None:
+    chat = messages(TASK, "bare")
+    longer = replied(chat, "my answer", REJECTED)
+    assert longer == [*chat, {"role": "assistant", "content": "my answer"}, feedback_message(REJECTED)]

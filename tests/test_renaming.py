@@ -64,3 +64,13 @@ def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Do
 def test_an_answer_without_a_class_is_left_alone() -> None:
     one = Document("<|task|>class Model:\n    pass<|answer|>", "no code here", 1, "")
     assert read(one) is None
+
+
+def test_arguments_keep_their_names_where_members_alone_change(documents: list[Document]) -> None:
+    changed = 0
+    for one in documents:
+        for other in list(renamed([one], 2, random.Random(1), members=True))[1:]:
+            header = [line for line in module_of(one).splitlines() if "def " in line]
+            assert [line for line in module_of(other).splitlines() if "def " in line] == header
+            changed += other.prompt != one.prompt
+    assert changed > 0

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from tritonsmith.reward import parts, score, speedup
+from tritonsmith.reward import beats, parts, score, speedup
 from tritonsmith.types import Interval, StageName, Timing, Verdict
 
 
@@ -104,3 +104,12 @@ def test_other_schemes_pay_both_parts_alike() -> None:
 def test_unknown_scheme_is_refused() -> None:
     with pytest.raises(ValueError, match="no reward scheme"):
         score(verdict("tiny"), "generous")
+
+
+def test_only_what_is_correct_and_clearly_faster_beats() -> None:
+    given = verdict("timing", correct=True, speed=(1.2, 1.1, 1.3))
+    assert beats(verdict("timing", correct=True, speed=(1.4, 1.25, 1.5)), given)
+    assert not beats(verdict("timing", correct=True, speed=(1.3, 1.15, 1.5)), given)
+    assert not beats(verdict("tiny", speed=(9.0, 8.9, 9.1)), given)
+    assert not beats(verdict("full", correct=True), given)
+    assert beats(given, verdict("full", correct=True))

@@ -1,5 +1,6 @@
 """The interpreter under shadow: bounds, races, traffic, TF32 and bfloat16, seen through the verifier."""
 
+import numpy as np
 import pytest
 import torch
 from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
@@ -7,6 +8,7 @@ from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify import bfloat16
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.shadow import Order
 
 
 def _task(forward: str, inputs: str = "torch.randn(64, 48)") -> Task:
@@ -297,3 +299,27 @@ def test_reading_the_part_that_torch_did_not_fill_is_found(verifier: Verifier) -
 def test_atomic_addition_to_fresh_memory_is_found(verifier: Verifier) -> None:
     adding = _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="torch.empty(1)")
     assert rules(judge(verifier, SUM, adding)) == {"uninitialised"}
+
+
+def test_programs_hear_of_each_other_through_atomics_on_one_place() -> None:
+    order, writers = Order(), np.array([0, 1, 2], np.int32)
+    order.begin(0, 3)
+    order.tell(64)  # what it does from now on, at its time 1, nobody has heard of
+    order.begin(1, 3)
+    assert order.apart(writers, 0).tolist() == [True, False, True]
+    order.hear(64)
+    assert order.apart(writers, 0).tolist() == [False, False, True]
+    assert order.apart(writers, 1).tolist() == [True, False, True]
+    order.tell(128)
+    order.begin(2, 3)
+    order.hear(128)
+    assert order.apart(writers, 0).tolist() == [False, False, False]
+
+
+def test_what_is_not_known_of_too_many_programs_is_no_race() -> None:
+    order = Order()
+    order.begin(0, 1 << 25)
+    for place in range(2):
+        order.tell(place)
+    order.begin(1, 1 << 25)
+    assert not order.apart(np.zeros(1, np.int32), 0).any()

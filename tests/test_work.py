@@ -59,11 +59,28 @@ def test_views_constants_and_inputs_are_not_made(forward) -> None:
 
 def test_what_a_kernel_wrote_is_not_made_by_torch() -> None:
     launches = Launches()
-    y = X.clone()
+    y = X + 1
     launches.written.add(y.untyped_storage().data_ptr())
     with Work(launches, [X]) as work:
         output = y.t().contiguous()
     assert work.report(output)["made"] is False
+
+
+@pytest.mark.parametrize("move", [lambda y: y.t().contiguous(), lambda y: y.t(), lambda y: y[:2].repeat(1, 2)])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_what_a_kernel_copied_and_torch_moved_is_made_by_torch(move, kind: torch.dtype) -> None:
+    launches = Launches()
+    y = X.to(kind, copy=True)
+    launches.written.add(y.untyped_storage().data_ptr())
+    with Work(launches, [X]) as work:
+        output = move(y)
+    assert work.report(output)["made"] is True
+
+
+def test_output_in_memory_older_than_the_call_is_seen() -> None:
+    kept = torch.empty(3, 4)
+    assert _report(lambda x: (kept.copy_(x), kept[:2], x.clone(), torch.empty(3)[1:]), X)["old"] == [0, 1]
+    assert _report(lambda x: (torch.tensor(0.0), torch.Tensor(3), x.new_tensor([1.0])), X)["old"] == []
 
 
 @pytest.mark.parametrize(
@@ -159,3 +176,29 @@ def test_verdict_reports_the_share(verifier: Verifier) -> None:
 )
 def test_glue_before_a_kernel_that_works_is_honest(verifier: Verifier, forward: str, honest: bool) -> None:
     assert judge(verifier, DOUBLE, double(forward)).valid == honest
+
+
+@pytest.mark.parametrize(
+    ("cast", "lost"),
+    [(lambda x: (x / 4).int(), 9), (lambda x: x.int(), 0), (lambda x: x.bool(), 10), (lambda x: (x > 3).bool(), 0),
+     (lambda x: torch.full_like(x, float("nan")).int(), 0), (lambda x: x.half(), 0)],
+)  # fmt: skip
+def test_fractions_that_a_cast_to_integers_loses_are_counted(cast, lost: int) -> None:
+    assert _report(cast, X)["rounded"] == lost
+    with Work(Launches(), [], limit=0) as unlooked:
+        cast(X)
+    assert unlooked.report([])["rounded"] == 0
+
+
+def test_signs_turned_and_turned_back_around_a_transpose_are_seen() -> None:
+    launches = Launches()
+    there = -X
+    with Work(launches, [X, torch.zeros(1)]) as work:
+        launches.written.add(there.untyped_storage().data_ptr())
+        moved = there.t().contiguous()
+    assert [work.report(output)["made"] for output in (-moved, torch.relu(X), 2 * moved)] == [True, False, False]
+
+
+@pytest.mark.parametrize(("kind", "found"), [(torch.int64, True), (torch.float32, False)])
+def test_integers_from_rounded_values_are_told(kind: torch.dtype, found: bool) -> None:
+    assert _report(lambda x: x.to(kind), X, launches=Launches(lowered=True))["lowered"] is found

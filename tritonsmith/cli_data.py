@@ -19,6 +19,8 @@ from tritonsmith.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Make training data.")
 
+Canonical = Annotated[bool, typer.Option("--canonical", help="tasks in one form, as `prompt_style = canonical` asks")]
+
 
 @app.command("build")
 def data_build(
@@ -29,6 +31,7 @@ def data_build(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     styles: Annotated[int, typer.Option(min=1, help="writings of each graph")] = 1,
     contrastive: Annotated[bool, typer.Option(help="keep wrong candidates too, and plant bugs")] = False,
+    canonical: Canonical = False,
     workers: Annotated[int | None, typer.Option(min=1, help="processes of each kind; default: cores")] = None,
     device: Device = "cpu",
     policy: Policy = "strict",
@@ -48,6 +51,7 @@ def data_build(
         sources=[name.strip() for name in sources.split(",")],
         seed=seed,
         styles=styles,
+        canonical=canonical,
         contrastive=contrastive,
         processes=workers,
         verify=settings,
@@ -70,12 +74,13 @@ def data_draft(
     source: Annotated[str, typer.Option(help="where answers come from")] = "templates",
     seed: Annotated[int, typer.Option(min=0)] = 0,
     styles: Annotated[int, typer.Option(min=1, help="writings of each graph")] = 1,
+    canonical: Canonical = False,
     workers: Annotated[int | None, typer.Option(min=1, help="processes; default: cores")] = None,
 ) -> None:
     """Make answers that nobody judges, to pretrain on: hundreds of times as fast as build."""
     from tritonsmith.data.draft import draft
 
-    found = draft(out, n, tasks=tasks, answers=source, seed=seed, styles=styles, processes=workers)
+    found = draft(out, n, tasks=tasks, answers=source, seed=seed, styles=styles, canonical=canonical, processes=workers)
     typer.echo(f"{found} drafts, unjudged, in {out / 'train'}")
 
 

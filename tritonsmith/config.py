@@ -33,6 +33,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 """A probability, or a weight of a mean."""
 
 
+Step = Literal[
+    "sft", "best_of_n", "grpo", "midend_sft", "midend_best_of_n", "midend_grpo", "eval", "report"
+]  # fmt: skip
+"""A part of a run."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -43,8 +49,8 @@ class RunConfig(_Section):
     dir: Path = Path("runs/run")
     """Everything the run writes goes below this folder."""
     seed: NonNegativeInt = 0
-    steps: list[Literal["sft", "best_of_n", "grpo", "eval", "report"]] = ["sft", "best_of_n", "eval", "report"]
-    """What `tritonsmith run` does, in this order."""
+    steps: list[Step] = ["sft", "best_of_n", "eval", "report"]
+    """What `tritonsmith run` does, in this order; what trains the mid-end has its name in front."""
 
 
 class ModelConfig(_Section):
@@ -55,9 +61,10 @@ class ModelConfig(_Section):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     load_in_8bit: bool = False
     """Quantise the frozen base through bitsandbytes; needs CUDA."""
-    prompt_style: Literal["auto", "bare", "plain", "full", "traced"] = "auto"
-    """`bare` shows the task's source only, `plain` that without docstrings, comments and annotations (nano), `traced`
-    adds its ATen graph with shapes and dtypes, `full` instructions and an example."""
+    prompt_style: Literal["auto", "bare", "plain", "canonical", "full", "traced"] = "auto"
+    """`bare` shows the task's source only, `plain` that without docstrings, comments and annotations, `canonical` in
+    the front end's own form, `traced` adds its ATen graph with shapes and dtypes, `full` instructions and an example;
+    `auto` is what a model that was trained here was trained on, and `full` for others."""
 
 
 class EndpointConfig(_Section):
@@ -69,7 +76,7 @@ class EndpointConfig(_Section):
     """The model's name there; where not given, the only one that is served."""
     key_file: Path | None = None
     """A file that holds the API key, where the server wants one."""
-    prompt_style: Literal["bare", "plain", "full", "traced"] = "full"
+    prompt_style: Literal["bare", "plain", "canonical", "full", "traced"] = "full"
     concurrency: PositiveInt = 8
     """Questions under way at once."""
     timeout: PositiveFloat = 300.0
@@ -108,6 +115,7 @@ class SftConfig(_Section):
     epochs: PositiveFloat = 1.0
     lr: PositiveFloat = 2e-4
     batch: PositiveInt = 2
+    """Rows at a time, in all processes together: a step is the same however many there are."""
     accumulation: PositiveInt = 1
     max_length: PositiveInt = 1024
     packing: bool = False
@@ -121,6 +129,10 @@ class BestOfNConfig(_Section):
     n: PositiveInt = 10
     keep: PositiveInt = 3
     """N = 10, K = 3: requirements row 2."""
+    turns: PositiveInt = 1
+    """Turns of each completion: what failed is answered with what the verifier said of it, and drawn once more. A right
+    answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than
+    `sft.max_length` tokens are not learnt from."""
     rounds: PositiveInt = 2
     tasks_per_round: PositiveInt = 32
     epochs: PositiveFloat = 2.0
@@ -145,7 +157,7 @@ class GrpoSection(_Section):
     accumulation: PositiveInt = 1
     max_prompt: PositiveInt = 512
     max_completion: PositiveInt = 512
-    """K, beta, lr, batch and lengths: requirements row 10."""
+    """K, beta, lr, batch and lengths: requirements row 10. `batch` counts completions in all processes together."""
     steps: PositiveInt = 100
     temperature: NonNegativeFloat = 1.0
     ahead: bool = False
@@ -157,6 +169,23 @@ class GrpoSection(_Section):
     keep: PositiveInt = 3
     """How many of a group `credit = "best_of_n"` keeps."""
     save_steps: PositiveInt = 20
+
+
+class MidendConfig(_Section):
+    """The mid-end's stage of a run: verified kernels become tasks; what makes them faster is rewarded (`midend`)."""
+
+    kernels: str = "run"
+    """Where the kernels come from. `run`: what the frontend's training of this run stored, and our own lowering for
+    tasks of which it has none; `lowering`: that alone; else a JSONL of records, or a folder of them: another run, an
+    evaluation."""
+    per_task: PositiveInt = 2
+    """Distinct kernels of a task at most, the fastest first."""
+    data: str = "graphs:256:seed=2:depth=1-3"
+    """What `midend_sft` learns from: SPEC of tasks whose lowered kernels `data.faster` improves, or a JSONL of rows."""
+    sft: SftConfig | None = None
+    best_of_n: BestOfNConfig | None = None
+    grpo: GrpoSection | None = None
+    """What holds in place of `[sft]`, `[best_of_n]` and `[grpo]`; those themselves where nothing is given."""
 
 
 class RewardConfig(_Section):
@@ -190,6 +219,8 @@ class VerifyConfig(_Section):
     sanitizer: list[Literal["memcheck", "racecheck", "initcheck", "synccheck"]] = []
     """On a GPU, tools of NVIDIA's compute-sanitizer that an accepted candidate is run under once more, at tiny sizes;
     some seconds each. The interpreter makes such checks by itself."""
+    ir_lines: NonNegativeInt = 0
+    """Key lines of each kernel's intermediate code (TTGIR, PTX) in a verdict; the mid-end's prompts show them."""
     timing: bool = True
     until: Literal["ast", "compile", "tiny", "full", "timing"] = "timing"
     """The last stage that is tried; a candidate that got there before `full` is not called correct."""
@@ -280,6 +311,7 @@ class Config(_Section):
     sft: SftConfig = Field(default_factory=SftConfig)
     best_of_n: BestOfNConfig = Field(default_factory=BestOfNConfig)
     grpo: GrpoSection = Field(default_factory=GrpoSection)
+    midend: MidendConfig = Field(default_factory=MidendConfig)
     reward: RewardConfig = Field(default_factory=RewardConfig)
     verify: VerifyConfig = Field(default_factory=VerifyConfig)
     extensions: ExtensionsConfig = Field(default_factory=ExtensionsConfig)

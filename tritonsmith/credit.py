@@ -104,12 +104,29 @@ def discounted(rewards: Sequence[float], gamma: float = TURN_DISCOUNT) -> list[f
     return values
 
 
+def first_turn(value: float, turn: int) -> float:
+    """What a reward in a turn, from 1, is worth to the first one, where those between count nothing.
+
+    A reward below 0 is not made smaller by coming late.
+    """
+    return discounted([0.0] * (turn - 1) + [value])[0] if value > 0 else value
+
+
 def select_best(
-    verdicts: Sequence[Verdict], sources: Sequence[str | None], keep: int, *, scheme: str = "staged", cap: float = 1.0
+    verdicts: Sequence[Verdict],
+    sources: Sequence[str | None],
+    keep: int,
+    *,
+    scheme: str = "staged",
+    cap: float = 1.0,
+    rewards: Sequence[float] | None = None,
 ) -> list[int]:
-    """Indices of at most `keep` candidates of one task: correct, distinct, best reward first, earlier before later."""
-    rewards = [reward.score(verdict, scheme, cap) for verdict in verdicts]
-    order = sorted(range(len(verdicts)), key=lambda i: -rewards[i])
+    """Indices of at most `keep` candidates of one task: correct, distinct, best reward first, earlier before later.
+
+    `rewards` are those of the scheme where not given.
+    """
+    worth = rewards if rewards is not None else [reward.score(verdict, scheme, cap) for verdict in verdicts]
+    order = sorted(range(len(verdicts)), key=lambda i: -worth[i])
     chosen: dict[str, int] = {}
     for i in order:
         source = sources[i]

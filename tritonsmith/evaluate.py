@@ -17,7 +17,7 @@ from rich.table import Table
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import EvalConfig
 from tritonsmith.extract import extract
-from tritonsmith.prompts import Style, messages
+from tritonsmith.prompts import Ask, Style, messages
 from tritonsmith.types import Candidate, Record, Task, Verdict
 
 logger = logging.getLogger(__name__)
@@ -72,19 +72,27 @@ def evaluate(
     seed: int = 0,
     step: int = 0,
     phase: str | None = None,
+    ask: Ask | None = None,
 ) -> list[Record]:
     """Draw and judge `config.samples` completions of each task; return the records in the order of tasks and samples.
 
     Records are appended to `out` (JSONL) as they are made, completions to `<out>.completions.jsonl` as they are
-    drawn; both are read back when the same call is made again. `phase` is `<folder>/<stem>` of `out` if not given.
+    drawn; both are read back when the same call is made again. `phase` is `<folder>/<stem>` of `out` if not given;
+    `ask` is how tasks are asked for, `messages` in the sampler's style if not given.
     """
-    drafts = draw(sampler, tasks, config, out.with_suffix(".completions.jsonl"), seed=seed)
+    drafts = draw(sampler, tasks, config, out.with_suffix(".completions.jsonl"), seed=seed, ask=ask)
     wanted = [(task, sample) for task in tasks for sample in range(config.samples)]
     return judged(wanted, drafts, verifier, out, phase or f"{out.parent.name}/{out.stem}", step)
 
 
 def judged(
-    wanted: Sequence[tuple[Task, int]], drafts: Mapping[Key, str], verifier: Judge, out: Path, phase: str, step: int = 0
+    wanted: Sequence[tuple[Task, int]],
+    drafts: Mapping[Key, str],
+    verifier: Judge,
+    out: Path,
+    phase: str,
+    step: int = 0,
+    turn: int = 1,
 ) -> list[Record]:
     """The records of these tasks' samples, in order: those in `out`, and new ones, judged and appended to it."""
     records = {(record.task, record.sample): record for record in read(out)}
@@ -92,7 +100,7 @@ def judged(
     jobs = [(task, candidate(task, sample, drafts[task.id, sample])) for task, sample in missing]
 
     def keep(index: int, verdict: Verdict) -> None:
-        record = recorded(*jobs[index], verdict, phase, step)
+        record = recorded(*jobs[index], verdict, phase, step, turn)
         jsonl.append(out, record.model_dump_json())
         records[record.task, record.sample] = record
 
@@ -107,11 +115,12 @@ def candidate(task: Task, sample: int, completion: str) -> Candidate:
     return Candidate(task=task.id, sample=sample, source=extract(completion).source, completion=completion)
 
 
-def recorded(task: Task, candidate: Candidate, verdict: Verdict, phase: str, step: int) -> Record:
+def recorded(task: Task, candidate: Candidate, verdict: Verdict, phase: str, step: int, turn: int = 1) -> Record:
     """The record of a candidate that was judged."""
     return Record(
         phase=phase,
         step=step,
+        turn=turn,
         task=task.id,
         level=task.level,
         sample=candidate.sample,
@@ -129,6 +138,7 @@ def draw(
     *,
     seed: int = 0,
     on_draw: Callable[[Task, Candidate], None] | None = None,
+    ask: Ask | None = None,
 ) -> dict[Key, str]:
     """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end.
 
@@ -144,7 +154,7 @@ def draw(
         numbers = [sample for sample in range(config.samples) if (task.id, sample) not in drafts]
         if numbers:
             gaps[len(numbers)].append((task, numbers))
-    style = cast(Style, sampler.prompt_style)
+    asked = ask or (lambda task: messages(task, cast(Style, sampler.prompt_style)))
     for n, group in sorted(gaps.items()):
 
         def keep(batch: list[tuple[int, int, str]], group: list[tuple[Task, list[int]]] = group) -> None:
@@ -158,7 +168,7 @@ def draw(
 
         logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
         texts = sampler.sample(
-            [messages(task, style) for task, _ in group],
+            [asked(task) for task, _ in group],
             n,
             config.temperature,
             config.top_p,

@@ -90,6 +90,12 @@ def bootstrap(values: Sequence[float], seed: int = 0) -> Estimate:
     return Estimate(value=float(data.mean()), low=float(low), high=float(high))
 
 
+def geometric(values: Sequence[float], seed: int = 0) -> Estimate:
+    """The geometric mean of one positive value a task, with the interval of `bootstrap`."""
+    mean = bootstrap([math.log(value) for value in values], seed)
+    return Estimate(value=math.exp(mean.value), low=math.exp(mean.low), high=math.exp(mean.high))
+
+
 def difference(before: Sequence[Record], after: Sequence[Record]) -> Estimate:
     """The change of the correct rate, paired by task: the same tasks are resampled on both sides.
 
@@ -137,18 +143,16 @@ def _row(records: Sequence[Record], level: int | None, ks: Sequence[int]) -> Row
 def _speedup(
     tasks: Sequence[Sequence[Record]],
 ) -> tuple[Estimate | None, Literal["predicted", "measured", "mixed"] | None]:
-    logs: list[float] = []
+    means: list[float] = []
     kinds: set[Literal["predicted", "measured"]] = set()
     for task in tasks:
         timed = [r.verdict for r in task if r.verdict.correct and r.verdict.speedup and reward.speedup(r.verdict) > 0]
         if timed:
-            logs.append(math.log(geometric_mean([reward.speedup(verdict) for verdict in timed])))
+            means.append(geometric_mean([reward.speedup(verdict) for verdict in timed]))
         kinds |= {verdict.timing.kind if verdict.timing else "measured" for verdict in timed}
-    if not logs:
+    if not means:
         return None, None
-    mean = bootstrap(logs)
-    estimate = Estimate(value=math.exp(mean.value), low=math.exp(mean.low), high=math.exp(mean.high))
-    return estimate, kinds.pop() if len(kinds) == 1 else "mixed"
+    return geometric(means), kinds.pop() if len(kinds) == 1 else "mixed"
 
 
 def _by_task(records: Sequence[Record]) -> dict[str, list[Record]]:

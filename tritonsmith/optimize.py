@@ -16,7 +16,7 @@ from tritonsmith import backend, credit, reward
 from tritonsmith.config import OptimizeConfig
 from tritonsmith.evaluate import Judge, Sampler
 from tritonsmith.extract import extract
-from tritonsmith.prompts import Message, Style, feedback_message, messages, midend_messages
+from tritonsmith.prompts import Message, Style, messages, midend_messages, replied
 from tritonsmith.types import Candidate, Task, Verdict
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ class Step:
     """Speedup of the best correct kernel so far; None where there is none."""
     seconds: float
     note: str = ""
+    found: Found | None = None
+    """That kernel."""
 
 
 @dataclass
@@ -78,17 +80,18 @@ def optimize(
     frontend: Sampler | None,
     midend: Sampler | None = None,
     lowering: Callable[[Task], str | None] | None = None,
+    rewriting: Callable[[Task], str | None] | None = None,
     seed: int = 0,
 ) -> Account:
     """The best verified kernel for a task, with the account of how it was found.
 
-    `lowering` gives a kernel without a model, which enters as the frontend's first candidate. An agent that is None is
-    left out.
+    `lowering` gives a kernel without a model, which enters as the frontend's first candidate; `rewriting` a faster form
+    of that, which enters as the mid-end's. An agent that is None is left out.
     """
     run = _Run(task, verifier, config, seed, Account(task.id))
     run.frontend(frontend, lowering)
-    if midend is not None:
-        run.midend(midend)
+    if midend is not None or rewriting is not None:
+        run.midend(midend, rewriting)
     if config.tune_seconds > 0:
         run.backend(compiles)
     run.confirm()
@@ -129,21 +132,22 @@ class _Run:
             tried, right = tried + len(texts), right + count
             if count:
                 break
-            chats = [
-                [*chat, cast(Message, {"role": "assistant", "content": text}), feedback_message(verdict)]
-                for chat, text, verdict in zip(chats, texts, verdicts, strict=True)
-            ]
+            chats = [replied(*one) for one in zip(chats, texts, verdicts, strict=True)]
         self.close("frontend", tried, right, started)
 
-    def midend(self, agent: Sampler) -> None:
-        """Faster forms of the best kernel, round after round while they gain."""
+    def midend(self, agent: Sampler | None, rewriting: Callable[[Task], str | None] | None) -> None:
+        """Faster forms of the best kernel, by rules and then by the agent, round after round while they gain."""
         started = time.monotonic()
         tried = right = 0
+        plain = rewriting(self.task) if rewriting is not None else None
+        if plain is not None:
+            tried, right = 1, self.judge([plain], "midend")[0]
         for turn in range(self.config.midend_rounds):
             before = self.best
-            if before is None:
+            if before is None or agent is None:
                 break
-            chat = midend_messages(self.task, before.source, before.verdict)
+            style = cast(Style, agent.prompt_style)
+            chat = midend_messages(self.task, before.source, before.verdict, style)
             texts = self.draw(agent, [chat] * self.config.midend_samples, 100 + turn)
             count, _ = self.judge([extract(text).source for text in texts], "midend")
             tried, right = tried + len(texts), right + count
@@ -211,4 +215,4 @@ class _Run:
     def close(self, agent: str, tried: int, right: int, started: float, note: str = "") -> None:
         """Enter a step into the account."""
         best = self.best.speedup if self.best is not None else None
-        self.account.steps.append(Step(agent, tried, right, best, time.monotonic() - started, note))
+        self.account.steps.append(Step(agent, tried, right, best, time.monotonic() - started, note, self.best))

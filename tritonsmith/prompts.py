@@ -4,6 +4,7 @@ Texts live in `templates/*.j2`. Does not tokenise: chat templates belong to the 
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
@@ -16,7 +17,10 @@ Message = dict[str, str]
 """One chat message: `role` and `content`."""
 
 
-Style = Literal["bare", "plain", "full", "traced"]
+Ask = Callable[[Task], list[Message]]
+"""How tasks are asked for."""
+
+Style = Literal["bare", "plain", "canonical", "full", "traced"]
 """How much a prompt says beside the task; see `messages`."""
 
 
@@ -24,21 +28,17 @@ def messages(task: Task, style: Style) -> list[Message]:
     """The chat that asks for a candidate.
 
     `bare` is one user message that is exactly the task's source, stripped; `plain` is the source in one form, without
-    docstrings, comments and annotations (`tritonsmith.plain`); `traced` adds to `bare` what the compiler's front end
+    docstrings, comments and annotations (`tritonsmith.plain`); `canonical` is the task in the form that the compiler's
+    front end gives it, whoever wrote it (`tasks.canonical`); `traced` adds to `bare` what the compiler's front end
     sees of it, the ATen graph with shapes and dtypes, as a comment below, and is `bare` where there is no trace;
     `full` adds to `bare` the rule, the answer's form and a worked example, for models that were not trained on this
     very form.
     """
-    source = task.source.strip()
-    if style == "traced":
-        return [{"role": "user", "content": _traced(task, source)}]
-    if style == "bare":
-        return [{"role": "user", "content": source}]
-    if style == "plain":
-        return [{"role": "user", "content": plain(source)}]
+    if style != "full":
+        return [{"role": "user", "content": _shown(task, style)}]
     return [
         {"role": "system", "content": _render("system.j2")},
-        {"role": "user", "content": _render("task.j2", source=source, example=_example())},
+        {"role": "user", "content": _render("task.j2", source=task.source.strip(), example=_example())},
     ]
 
 
@@ -59,17 +59,37 @@ def feedback_message(verdict: Verdict) -> Message:
     return {"role": "user", "content": _render("feedback.j2", verdict=verdict, failed=failed)}
 
 
-def midend_messages(task: Task, source: str, verdict: Verdict) -> list[Message]:
-    """The chat that asks for a faster form of a verified kernel: the task, the kernel, what compiler and clock say."""
-    content = _render("midend.j2", source=task.source.strip(), kernel=source.strip(), verdict=verdict)
-    return [{"role": "user", "content": content}]
+def replied(chat: list[Message], completion: str, verdict: Verdict) -> list[Message]:
+    """The chat one turn on: with what was answered, and what the verifier says of it."""
+    return [*chat, {"role": "assistant", "content": completion}, feedback_message(verdict)]
 
 
-def _traced(task: Task, source: str) -> str:
-    from tritonsmith.tasks import traced  # torch is needed here alone
+def midend_messages(task: Task, source: str, verdict: Verdict, style: Style = "bare") -> list[Message]:
+    """The chat that asks for a faster form of a verified kernel: the task, the kernel, what compiler and clock say.
 
-    graph = traced.describe(task)
-    return source if graph is None else _render("traced.j2", source=source, lines=graph.splitlines())
+    `style` is one of `messages`, as far as it goes: it writes the task so, and `full` adds the rules.
+    """
+    content = _render(
+        "midend.j2", source=_shown(task, style), kernel=source.strip(), verdict=verdict, full=style == "full"
+    )
+    asked = [{"role": "user", "content": content}]
+    return [{"role": "system", "content": _render("system.j2")}, *asked] if style == "full" else asked
+
+
+def _shown(task: Task, style: Style) -> str:
+    """The task's text in a style."""
+    # The task is run for these two, so torch is needed.
+    if style == "canonical":
+        from tritonsmith.tasks.canonical import canonical
+
+        return canonical(task).source
+    source = task.source.strip()
+    if style == "traced":
+        from tritonsmith.tasks import traced
+
+        graph = traced.describe(task)
+        return source if graph is None else _render("traced.j2", source=source, lines=graph.splitlines())
+    return plain(source) if style == "plain" else source
 
 
 def _render(name: str, **values: object) -> str:

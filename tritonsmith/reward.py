@@ -77,6 +77,13 @@ def speedup(verdict: Verdict) -> float:
     return interval.median
 
 
+def beats(verdict: Verdict, other: Verdict) -> bool:
+    """Whether a candidate is correct and clearly faster: its speedup's interval lies above the other's median."""
+    if not verdict.correct or verdict.speedup is None:
+        return False
+    return other.speedup is None or verdict.speedup.low > other.speedup.median
+
+
 def _staged(verdict: Verdict, cap: float) -> float:
     if verdict.correct:
         gain = min(max(speedup(verdict) - 1.0, 0.0), cap) / cap if cap > 0 else 0.0

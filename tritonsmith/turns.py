@@ -1,20 +1,20 @@
 """Feedback turns: what the verifier said of a candidate leads to another, up to a number of turns.
 
 The first turn is a plain evaluation; each later one is a file of its own beside it, so that a killed evaluation goes on
-where it was. How a model learns from turns is not here; what a turn is worth then is `credit.discounted`.
+where it was. Best-of-N trains on turns that are drawn here too; what a turn is worth then is `credit.discounted`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import EvalConfig
-from tritonsmith.evaluate import Judge, Key, Sampler, evaluate, judged
+from tritonsmith.evaluate import Judge, Key, Sampler, candidate, evaluate, judged
 from tritonsmith.metrics import Estimate
-from tritonsmith.prompts import Message, Style, feedback_message, messages
-from tritonsmith.types import Record, Task
+from tritonsmith.prompts import Message, Style, messages, replied
+from tritonsmith.types import Candidate, Record, Task
 
 
 def converse(
@@ -44,36 +44,52 @@ def converse(
         style = cast(Style, sampler.prompt_style)
         for key, record in wrong.items():
             before = said.get(key) or messages(known[record.task], style)
-            answer: Message = {"role": "assistant", "content": record.completion}
-            said[key] = [*before, answer, feedback_message(record.verdict)]
-        path = out.with_name(f"{out.stem}.turn{turn}.jsonl")
-        drafts = _draw(sampler, {key: said[key] for key in wrong}, config, path, seed + 1000 * turn)
+            said[key] = replied(before, record.completion, record.verdict)
+        path = file_of(out, turn)
         wanted = [(known[task], sample) for task, sample in wrong]
-        found.append(judged(wanted, drafts, verifier, path, f"{path.parent.name}/{path.stem}", step=turn))
+        drafts = draw(sampler, wanted, said, config, path, seed=seed + 1000 * turn)
+        found.append(judged(wanted, drafts, verifier, path, f"{path.parent.name}/{path.stem}", turn, turn))
     return found
 
 
-def _draw(
-    sampler: Sampler, chats: dict[Key, list[Message]], config: EvalConfig, out: Path, seed: int
+def file_of(out: Path, turn: int) -> Path:
+    """Where a turn's records are: the first one's in `out`."""
+    return out if turn == 1 else out.with_name(f"{out.stem}.turn{turn}.jsonl")
+
+
+def draw(
+    sampler: Sampler,
+    wanted: Sequence[tuple[Task, int]],
+    chats: Mapping[Key, list[Message]],
+    config: EvalConfig,
+    out: Path,
+    *,
+    seed: int,
+    on_draw: Callable[[Task, Candidate], None] | None = None,
 ) -> dict[Key, str]:
-    """A completion of each conversation: those on file, and new ones, appended as they end."""
+    """A completion of each conversation that is wanted: those on file, and new ones, appended as they end.
+
+    The file is `<out>.completions.jsonl`; `on_draw` gets each new one as a candidate as soon as it is there.
+    """
     path = out.with_suffix(".completions.jsonl")
     drafts: dict[Key, str] = {}
     for row in jsonl.read(path):
         task, sample, text = row.get("task"), row.get("sample"), row.get("completion")
         if isinstance(task, str) and isinstance(sample, int) and isinstance(text, str):
             drafts[task, sample] = text
-    missing = [key for key in chats if key not in drafts]
+    missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in drafts]
 
     def keep(batch: list[tuple[int, int, str]]) -> None:
         for chat, _, text in batch:
-            (task, sample) = key = missing[chat]
-            if key not in drafts:
-                drafts[key] = text
-                jsonl.append(path, json.dumps({"task": task, "sample": sample, "completion": text}))
+            task, sample = missing[chat]
+            if (task.id, sample) not in drafts:
+                drafts[task.id, sample] = text
+                jsonl.append(path, json.dumps({"task": task.id, "sample": sample, "completion": text}))
+                if on_draw is not None:
+                    on_draw(task, candidate(task, sample, text))
 
     if missing:
-        given = [chats[key] for key in missing]
+        given = [chats[task.id, sample] for task, sample in missing]
         lengths = config.temperature, config.top_p, config.max_new_tokens, config.batch
         texts = sampler.sample(given, 1, *lengths, seed + len(drafts), keep)
         keep([(chat, 0, row[0]) for chat, row in enumerate(texts)])

@@ -80,6 +80,16 @@ class KernelStats(_Data):
     """Shared memory per block in bytes."""
     launches: int
     """How many times `forward` launched it."""
+    warps: int | None = None
+    """Warps a block (`num_warps`)."""
+    stages: int | None = None
+    """`num_stages`: how many iterations of a loop are under way at once."""
+    grid: list[int] | None = None
+    """Blocks of its largest launch, by dimension."""
+    occupancy: float | None = None
+    """Theoretical occupancy of a multiprocessor, 0 to 1 (`verify.occupancy`); None for a target that is not known."""
+    lines: list[str] = Field(default_factory=list)
+    """Key lines of the intermediate code (`verify.ir`), where `verify.ir_lines` asks for them."""
 
 
 class Interval(_Data):
@@ -154,6 +164,8 @@ class Record(_Data):
     """Which part of the run drew it: `eval/sft`, `rl/round-00`, `grpo`, ..."""
     step: int = 0
     """Training step or round it was drawn at."""
+    turn: int = 1
+    """Turn of its conversation, from 1: later ones answer what the verifier said of the one before."""
     task: str
     level: int
     sample: int

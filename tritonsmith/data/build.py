@@ -44,6 +44,7 @@ def build(
     sources: Sequence[str] = ("inductor", "templates"),
     seed: int = 0,
     styles: int = 1,
+    canonical: bool = False,
     contrastive: bool = False,
     processes: int | None = None,
     verify: VerifyConfig | None = None,
@@ -53,9 +54,10 @@ def build(
     """Make `n` verified pairs, or all that `tasks` gives, and write them below `out`; returns what they are made of.
 
     `tasks` is a SPEC; a generator's may go without a number. `sources` are names of `sources.SOURCES`, or
-    `module:function`. Unless `verify` and `extensions` say otherwise, pairs are judged on the CPU under the strict
-    policy, and hold at other sizes and in half precision too (extension 1). A source has `convert_seconds` for a task.
-    The caller's program needs a main guard. Raises UserError for what the user must mend, a full disk included.
+    `module:function`; with `canonical` tasks come in that form (`tasks.canonical`). Unless `verify` and
+    `extensions` say otherwise, pairs are judged on the CPU under the strict policy, and hold at other sizes and in half
+    precision too (extension 1). A source has `convert_seconds` for a task. The caller's program needs a main guard.
+    Raises UserError for what the user must mend, a full disk included.
     """
     for name in sources:
         source(name)
@@ -65,6 +67,7 @@ def build(
         tasks=tasks,
         seed=seed,
         styles=styles,
+        canonical=canonical,
         sources=list(sources),
         contrastive=contrastive,
         policy=judged.policy,
@@ -215,7 +218,7 @@ class Builder:
     def _draw(self) -> None:
         """Have the next chunk drawn, unless it is done already."""
         number, self._chunk = self._chunk, self._chunk + 1
-        drawing = Drawing(self.settings.tasks, self.settings.seed, self.settings.styles)
+        drawing = Drawing(self.settings.tasks, self.settings.seed, self.settings.styles, self.settings.canonical)
         whole = self._is_whole(number)
         self._drawing.append((number, None if whole else self._pools.draw(drawing, number)))
 

@@ -63,6 +63,7 @@ class Settings(BaseModel):
     seed: int
     styles: int
     source: str
+    canonical: bool = False
 
 
 def draft(
@@ -73,15 +74,17 @@ def draft(
     answers: str = "templates",
     seed: int = 0,
     styles: int = 1,
+    canonical: bool = False,
     processes: int | None = None,
 ) -> int:
     """Write `n` drafts or more below `out/train`, or as many as `tasks` gives; returns how many are there.
 
-    `tasks` is a SPEC, a generator's with or without a number; `answers` a source's name (`sources.SOURCES`). The
-    caller's program needs a main guard. Raises UserError for what the user must mend.
+    `tasks` is a SPEC, a generator's with or without a number; `answers` a source's name (`sources.SOURCES`); with
+    `canonical` tasks come in that form (`tasks.canonical`). The caller's program needs a main guard. Raises UserError
+    for what the user must mend.
     """
     source(answers)
-    settings = Settings(tasks=tasks, seed=seed, styles=styles, source=answers)
+    settings = Settings(tasks=tasks, seed=seed, styles=styles, source=answers, canonical=canonical)
     folder = out / "train"
     with said(out):
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +145,7 @@ def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) ->
     disable_progress_bars()
     if path.exists():
         return parquet.read_metadata(path).num_rows, True
-    drawing = Drawing(settings.tasks, settings.seed, settings.styles)
+    drawing = Drawing(settings.tasks, settings.seed, settings.styles, settings.canonical)
     rows: list[dict[str, object]] = []
     more = True
     for at in range(number * CHUNKS, (number + 1) * CHUNKS):

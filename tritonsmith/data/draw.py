@@ -12,6 +12,7 @@ from functools import cache
 from tritonsmith.data.store import Item
 from tritonsmith.errors import UserError
 from tritonsmith.tasks import graphs
+from tritonsmith.tasks.canonical import canonical
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Task
 
@@ -30,9 +31,18 @@ class Drawing:
     seed: int = 0
     styles: int = 1
     """Writings of each graph."""
+    canonical: bool = False
+    """Whether tasks come in canonical form (`tasks.canonical`), to train models that are asked so."""
 
     def chunk(self, number: int) -> list[Item] | None:
         """The tasks of a chunk, every writing a task; None behind the last chunk. Raises UserError for a bad SPEC."""
+        items = self._chunk(number)
+        if items is None or not self.canonical:
+            return items
+        return [item.model_copy(update={"task": canonical(item.task)}) for item in items]
+
+    def _chunk(self, number: int) -> list[Item] | None:
+        """The tasks as they are written."""
         head, *parts = self.spec.split(":")
         if "," in self.spec or head != GENERATOR:
             tasks = _named(self.spec)[number * CHUNK : (number + 1) * CHUNK]

@@ -14,6 +14,7 @@ from tritonsmith.data.rows import Row
 from tritonsmith.data.store import Answer
 from tritonsmith.progress import bar
 from tritonsmith.prompts import Style, messages, render_completion
+from tritonsmith.tasks.canonical import canonical
 from tritonsmith.types import Candidate, Task
 from tritonsmith.verify.pool import Job, Verifier
 
@@ -64,7 +65,7 @@ def _verified(tasks: Sequence[Task], verifier: Verifier, style: Style) -> Iterat
     def jobs() -> Iterator[Job]:
         nonlocal missed
         for task in tasks:
-            _, (answer,) = work.convert(task, [SOURCE])
+            _, (answer,) = work.convert(canonical(task) if style == "canonical" else task, [SOURCE])
             if answer.kind == "candidate":
                 asked.append((task, answer))
                 yield task, Candidate(task=task.id, source=answer.code)

@@ -89,6 +89,7 @@ class Settings(_Line):
     tasks: str
     seed: int
     styles: int
+    canonical: bool = False
     sources: list[str]
     contrastive: bool
     policy: str = "strict"

@@ -182,7 +182,8 @@ def map_tensors(tree: object, change: Callable[[torch.Tensor], torch.Tensor]) ->
     if isinstance(tree, torch.Tensor):
         return change(tree)
     if isinstance(tree, (list, tuple)):
-        return type(tree)([map_tensors(item, change) for item in tree])
+        items = [map_tensors(item, change) for item in tree]
+        return items if isinstance(tree, list) else tuple(items)  # a named tuple's type takes its items one by one
     if isinstance(tree, dict):
         return {key: map_tensors(item, change) for key, item in tree.items()}
     return tree

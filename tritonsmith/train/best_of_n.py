@@ -1,17 +1,15 @@
 """Style A of RL: rounds of sample N, judge, keep the best K, fine-tune on them (advantage 1 on what is kept).
 
-A round is a folder, and what is in it is not done again: `records.completions.jsonl` (what was drawn),
-`records.jsonl` (each verdict as it came), `curriculum.json`, `model/`, and `round.json`, written last. Completions are
-judged as they end, while others are drawn.
-Policy gradients on every candidate are in `grpo`; choosing among candidates is in `credit`.
+A round is a folder, and what is in it is not done again: what was drawn and judged (`rounds`), `curriculum.json`,
+`model/`, and `round.json`, written last. Policy gradients on every candidate are in `grpo`; choosing among candidates
+is in `credit`.
 """
 
 import json
 import logging
-import os
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import cast
@@ -19,17 +17,18 @@ from typing import cast
 from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
-from tritonsmith import credit, evaluate, jsonl, reward
-from tritonsmith.config import Config, EvalConfig
+from tritonsmith import credit, reward
+from tritonsmith.config import Config
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
-from tritonsmith.evaluate import Judge, read
-from tritonsmith.prompts import messages
+from tritonsmith.evaluate import Judge, Key
+from tritonsmith.prompts import Message
 from tritonsmith.train import models, sft, trainer
 from tritonsmith.train.clock import Clock
-from tritonsmith.train.judging import Judging
 from tritonsmith.train.policy import Drawer
-from tritonsmith.types import Candidate, Record, Task, Verdict
+from tritonsmith.train.rounds import Round, Turn
+from tritonsmith.train.stage import Stage, frontend
+from tritonsmith.types import Record, Task, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -42,13 +41,16 @@ def train(
     sft_rows: Sequence[Row] = (),
     *,
     minutes: float | None = None,
+    stage: Stage | None = None,
 ) -> Path:
     """Run the `[best_of_n]` section from the model in `start` (None: the configured one).
 
     Returns `run.dir/rl/model`, a link to the last round's model. Finished rounds, and finished parts of the round
     under way, are read from the disk. `sft_rows` are what `replay` draws from. No round is begun that, as long as the
-    one before, would end after `minutes`, those of earlier processes included (`run.dir/rl/steps.jsonl`).
+    one before, would end after `minutes`, those of earlier processes included (`run.dir/rl/steps.jsonl`). `stage` is
+    the frontend's where not given.
     """
+    stage = stage or frontend(config)
     out = config.run.dir / "rl"
     clock, drawer = Clock(out / "steps.jsonl", minutes), Drawer(config)
     curriculum = Curriculum.from_config(config.curriculum)
@@ -62,15 +64,15 @@ def train(
         rng = random.Random(f"{config.run.seed}/{number}")
         chosen = choose(tasks, config.best_of_n.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
         drawn.update(task.id for task in chosen)
-        records = _judged(config, chosen, verifier, drawer, model, folder, number, clock)
-        _observe(curriculum, records, folder)
-        kept = _merge(kept, keep(config, chosen, records))
+        found = Round(config, verifier, drawer, model, folder, number, clock).held(chosen, stage)
+        _observe(curriculum, found[0].records, folder)
+        kept = _merge(kept, keep(config, chosen, found, stage.given))
         done = folder / "round.json"
         if not done.exists():
             rows = [*kept, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
                 _fit(config, rows, model, folder, number)
-            _close(config, folder, number, records, len(kept), curriculum, clock)
+            _close(config, folder, number, found, len(kept), curriculum, clock, stage)
         if (folder / "model").exists():
             model = folder / "model"
     return _link(config, out / "model", model)
@@ -97,74 +99,30 @@ def choose(
     return chosen + [task for task in pool if task.id not in taken][: min(n, len(pool)) - len(chosen)]
 
 
-def _judged(
-    config: Config,
-    tasks: Sequence[Task],
-    verifier: Judge,
-    drawer: Drawer,
-    model: Path | None,
-    folder: Path,
-    number: int,
-    clock: Clock,
-) -> list[Record]:
-    """Give the round's records, drawing and judging what is missing of them."""
-    settings = config.best_of_n
-    out = folder / "records.jsonl"
-    known = {(record.task, record.sample): record for record in read(out)}
-    wanted = [(task, sample) for task in tasks for sample in range(settings.n)]
-    if all((task.id, sample) in known for task, sample in wanted):
-        return [known[task.id, sample] for task, sample in wanted]
-    drawing = EvalConfig(
-        samples=settings.n,
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        max_new_tokens=settings.max_new_tokens,
-        batch=settings.sample_batch,
-    )
-    seed = config.run.seed + 1_000_003 * (number + 1)
-    phase = f"rl/round-{number:02d}"
-    jobs: list[tuple[Task, Candidate]] = []
+def keep(
+    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Verdict] | None = None
+) -> list[Row]:
+    """Turn the best K distinct correct candidates of each task into training rows, each with what it answered.
 
-    def settle(place: int, verdict: Verdict) -> None:
-        jsonl.append(out, evaluate.recorded(*jobs[place], verdict, phase, number).model_dump_json())
-
-    with Judging(verifier, config.verify.workers or os.cpu_count() or 1, on_verdict=settle) as judging:
-
-        def submit(task: Task, candidate: Candidate) -> None:
-            jobs.append((task, candidate))
-            judging.submit(task, candidate)
-
-        with clock.counting("sample"):
-            completions = out.with_suffix(".completions.jsonl")
-            drafts = evaluate.draw(drawer.of(model), tasks, drawing, completions, seed=seed, on_draw=submit)
-        drawer.rest()
-        with clock.counting("wait"):
-            judging.close()
-            judging.verdicts()
-    clock.add("verify", judging.seconds)
-    # What an earlier process drew and did not judge, and what the verifier failed at.
-    return evaluate.judged(wanted, drafts, verifier, out, phase, number)
-
-
-def keep(config: Config, tasks: Sequence[Task], records: Sequence[Record]) -> list[Row]:
-    """Turn the best K distinct correct candidates of each task into training rows."""
-    by_task: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        by_task[record.task].append(record)
+    Where a task has a kernel that was `given`, only what is clearly faster than it. A later turn's reward is
+    discounted: it counts for what it is worth to the conversation's first turn.
+    """
+    scheme, cap = config.reward.scheme, config.reward.cap
+    by_task: defaultdict[str, list[tuple[Record, list[Message]]]] = defaultdict(list)
+    for turn in found:
+        for record in turn.records:
+            before = (given or {}).get(record.task)
+            if before is None or reward.beats(record.verdict, before):
+                by_task[record.task].append((record, turn.chats[record.task, record.sample]))
     rows = []
     for task in tasks:
         own = by_task[task.id]
-        best = credit.select_best(
-            [record.verdict for record in own],
-            [record.source for record in own],
-            config.best_of_n.keep,
-            scheme=config.reward.scheme,
-            cap=config.reward.cap,
-        )
-        prompt = messages(task, models.prompt_style(config.model))
-        for index in best:
-            answer = [{"role": "assistant", "content": own[index].completion}]
-            rows.append(Row(prompt=prompt, completion=answer, task=task.id, graph=task.graph or ""))
+        verdicts, sources = [one.verdict for one, _ in own], [one.source for one, _ in own]
+        worth = [credit.first_turn(reward.score(one.verdict, scheme, cap), one.turn) for one, _ in own]
+        for index in credit.select_best(verdicts, sources, config.best_of_n.keep, rewards=worth):
+            record, chat = own[index]
+            answer = [{"role": "assistant", "content": record.completion}]
+            rows.append(Row(prompt=chat, completion=answer, task=task.id, graph=task.graph or ""))
     return rows
 
 
@@ -178,8 +136,7 @@ def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, numb
     own = config.best_of_n
     update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1}
     settings = config.sft.model_copy(update=update)
-    loaded, tokenizer = trainer.load(config, model, master=True)
-    sft.fit(config, settings, rows, loaded, tokenizer, folder, f"rl/round-{number:02d}")
+    sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:
@@ -202,12 +159,14 @@ def _close(
     config: Config,
     folder: Path,
     number: int,
-    records: Sequence[Record],
+    found: Sequence[Turn],
     kept: int,
     curriculum: Curriculum,
     clock: Clock,
+    stage: Stage,
 ) -> None:
     """Log the round and write `round.json`, which says that it is finished."""
+    records = found[0].records
     scores = [reward.score(record.verdict, config.reward.scheme, config.reward.cap) for record in records]
     figures = {
         "rl/correct": fmean(float(record.verdict.correct) for record in records),
@@ -215,13 +174,29 @@ def _close(
         "rl/kept": float(kept),
         **curriculum.metrics(),
     }
+    if config.best_of_n.turns > 1:
+        right = {(one.task, one.sample) for turn in found for one in turn.records if one.verdict.correct}
+        figures["rl/correct_at_last"] = len(right) / len(records)
+        figures["rl/return"] = fmean(_returns(config, found))
+    if stage.given:
+        figures["rl/faster"] = fmean(float(reward.beats(one.verdict, stage.given[one.task])) for one in records)
     figures |= {f"time/{part}": seconds for part, seconds in clock.close(number).items() if part != "step"}
     with SummaryWriter(str(config.run.dir / "tensorboard" / "rl")) as writer:
         for name, value in figures.items():
             writer.add_scalar(name, value, number)
     log.info("rl round %d: %.1f %% correct, reward %.3f, %d rows kept so far", number + 1,
              100 * figures["rl/correct"], figures["rl/reward"], kept)  # fmt: skip
-    _write(folder / "round.json", {"round": number, "candidates": len(records), **figures})
+    candidates = sum(len(turn.records) for turn in found)
+    _write(folder / "round.json", {"round": number, "candidates": candidates, **figures})
+
+
+def _returns(config: Config, found: Sequence[Turn]) -> list[float]:
+    """What each conversation's first turn is worth: its reward and the later ones', discounted."""
+    rewards: defaultdict[Key, list[float]] = defaultdict(list)
+    for turn in found:
+        for one in turn.records:
+            rewards[one.task, one.sample].append(reward.score(one.verdict, config.reward.scheme, config.reward.cap))
+    return [credit.discounted(values)[0] for values in rewards.values()]
 
 
 def _write(path: Path, data: dict[str, object] | dict[str, float]) -> None:

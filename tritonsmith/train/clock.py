@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tritonsmith import jsonl
+from tritonsmith.train import ranks
 
 MEASURED = ("sample", "verify", "wait")
 """Drawing completions; judging them (`Judging.seconds`), whatever else is done meanwhile; doing nothing but wait for
@@ -54,7 +55,8 @@ class Clock:
         row["train"] = row["seconds"] - row["sample"] - wait
         row["hidden"] = 1.0 - min(wait / verify, 1.0) if verify else 1.0
         row |= more
-        jsonl.append(self.path, json.dumps({key: round(value, 3) for key, value in row.items()}))
+        if ranks.is_first():
+            jsonl.append(self.path, json.dumps({key: round(value, 3) for key, value in row.items()}))
         self._before += row["seconds"]
         self._last, self._mark = row["seconds"], now
         self._parts = dict.fromkeys(MEASURED, 0.0)

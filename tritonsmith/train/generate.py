@@ -7,9 +7,11 @@ runaway completion does not hold up a whole batch, and a prompt is read once how
 Not here: sampling from a server (an endpoint has the same `sample`), prompts (`prompts`), extraction (`extract`).
 """
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
+import numpy as np
 import torch
 from peft import PeftModel
 from transformers import (
@@ -36,13 +38,15 @@ LENGTHS = 512
 
 
 class _Drawn(LogitsProcessor):
-    """Draws the token itself, so that `generate` has no choice left: it knows no generator but torch's own."""
+    """Draws the token itself, so that `generate` has no choice left: rows have random numbers of their own."""
 
-    def __init__(self, draw: slots.Draw, generator: torch.Generator) -> None:
-        self.draw, self.generator = draw, generator
+    def __init__(self, draw: slots.Draw, rows: Sequence[Row], width: int) -> None:
+        """For a stretch in which rows go on from `width` tokens."""
+        self.draw, self.width = draw, width
+        self.luck = torch.from_numpy(np.stack([row.luck(STRETCH) for row in rows]))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        chosen = self.draw(scores, self.generator)
+        chosen = self.draw(scores, self.luck[:, input_ids.shape[1] - self.width].to(scores.device))
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen[:, None], 0.0)
 
 
@@ -71,16 +75,21 @@ class Sampler:
         batch: int = 64,
         seed: int = 0,
         on_batch: Callable[[list[Draw]], None] | None = None,
+        part: tuple[int, int] = (0, 1),
     ) -> list[list[str]]:
         """Draw `n` completions of each conversation, in the order given; temperature 0 is greedy.
 
         `batch` counts rows (completions) decoded together. `on_batch` gets completions as they end, a batch or a few.
+        With `part` (i, k) only the i-th of k parts is drawn, all else stays empty; what is drawn is the same but for
+        the rounding of sums, into however many parts it is divided.
         A prompt that fills the model's positions gets empty completions; one that nearly does, short ones.
         """
         encoded = [self._encode(conversation) for conversation in messages]
-        rows = [Row(i, s, ids) for i, ids in enumerate(encoded) for s in range(n)]
+        rows = [Row(i, s, ids, (seed, i, s)) for i, ids in enumerate(encoded) for s in range(n)]
+        rows = _part(rows, *part)
         texts = [[""] * n for _ in messages]
-        with progress.bar("drawing", len(rows)) as advance:
+        shown = progress.bar("drawing", len(rows)) if part[0] == 0 else contextlib.nullcontext(lambda count: None)
+        with shown as advance:
 
             def ended(some: list[Row]) -> None:
                 draws = [(row.prompt, row.sample, self._text(row.new)) for row in some]
@@ -90,7 +99,7 @@ class Sampler:
                     on_batch(draws)
                 advance(len(some))
 
-            self._decode(rows, slots.Draw(temperature, top_p), max_new_tokens, batch, seed, ended)
+            self._decode(rows, slots.Draw(temperature, top_p), max_new_tokens, batch, ended)
         return texts
 
     def complete(
@@ -102,21 +111,23 @@ class Sampler:
         batch: int = 64,
         seed: int = 0,
         on_end: Callable[[int, list[int]], None] | None = None,
+        first: int = 0,
     ) -> list[list[int]]:
         """Draw the tokens that follow each prompt of tokens, the end token included where one was drawn.
 
         For trainers, which have tokens and want tokens; equal prompts are read once. `on_end` gets a prompt's place
-        and what follows it as soon as that has ended.
+        and what follows it as soon as that has ended. Where prompts are a part of more, `first` is the place of the
+        first among all of them: its random numbers go by that.
         """
         which = {tuple(ids): i for i, ids in reversed(list(enumerate(prompts)))}
-        rows = [Row(which[tuple(ids)], i, ids) for i, ids in enumerate(prompts)]
+        rows = [Row(which[tuple(ids)], i, ids, (seed, first + i)) for i, ids in enumerate(prompts)]
 
         def ended(some: list[Row]) -> None:
             if on_end is not None:
                 for row in some:
                     on_end(row.sample, self._upto_end(row.new))
 
-        self._decode(list(rows), slots.Draw(temperature, top_p), max_new_tokens, batch, seed, ended)
+        self._decode(list(rows), slots.Draw(temperature, top_p), max_new_tokens, batch, ended)
         return [self._upto_end(row.new) for row in rows]
 
     def release(self) -> None:
@@ -129,7 +140,6 @@ class Sampler:
         draw: slots.Draw,
         max_new_tokens: int,
         batch: int,
-        seed: int,
         ended: Callable[[list[Row]], None],
     ) -> None:
         """Fill in what rows draw, those with the longest prompts first; the model's mode is left as it was."""
@@ -140,7 +150,7 @@ class Sampler:
         training = self.model.training
         self.model.eval()
         with torch.inference_mode():
-            decode(rows, draw, max_new_tokens, batch, seed, ended)
+            decode(rows, draw, max_new_tokens, batch, ended)
         self.model.train(training)
 
     def _has_slots(self) -> bool:
@@ -152,7 +162,6 @@ class Sampler:
         draw: slots.Draw,
         max_new_tokens: int,
         batch: int,
-        seed: int,
         ended: Callable[[list[Row]], None],
     ) -> None:
         """Decode under CUDA graphs, `batch` rows at a time; the graphs are kept for the next call."""
@@ -163,7 +172,7 @@ class Sampler:
         if self._slots is None or not self._slots.serves(batch, longest):
             self._slots = None  # its memory is free before the new one's is taken
             self._slots = slots.Slots(self.model, batch, longest)
-        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, seed, ended)
+        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, ended)
 
     def _decode_in_batches(
         self,
@@ -171,12 +180,10 @@ class Sampler:
         draw: slots.Draw,
         max_new_tokens: int,
         batch: int,
-        seed: int,
         ended: Callable[[list[Row]], None],
     ) -> None:
-        generator = torch.Generator(self.model.device).manual_seed(seed)
         for part in _batches(rows, batch):
-            self._decode_shrinking(part, _Drawn(draw, generator), max_new_tokens)
+            self._decode_shrinking(part, draw, max_new_tokens)
             ended(part)
 
     def _encode(self, conversation: list[dict[str, str]]) -> list[int]:
@@ -195,8 +202,10 @@ class Sampler:
         return ids[: next((i + 1 for i, token in enumerate(ids) if token in self.eos), len(ids))]
 
     def _settings(self) -> GenerationConfig:
-        """Build the whole configuration: a model's own (top_k, penalties) must not leak into the comparison."""
-        return GenerationConfig(do_sample=False, repetition_penalty=1.0, eos_token_id=self.eos, pad_token_id=self.pad)
+        """Build the whole configuration: a model's own (top_k, penalties, no cache) must not leak into it."""
+        return GenerationConfig(
+            do_sample=False, use_cache=True, repetition_penalty=1.0, eos_token_id=self.eos, pad_token_id=self.pad
+        )
 
     def _generate(self, **inputs: object) -> torch.Tensor:
         generate = cast(Callable[..., torch.Tensor], self.model.generate)
@@ -210,9 +219,9 @@ class Sampler:
             mask[i, width - len(sequence) :] = 1
         return ids.to(self.model.device), mask.to(self.model.device)
 
-    def _decode_shrinking(self, rows: list[Row], drawn: _Drawn, max_new_tokens: int) -> None:
+    def _decode_shrinking(self, rows: list[Row], draw: slots.Draw, max_new_tokens: int) -> None:
         """Decode in stretches; ended rows leave the batch and the cache between two of them."""
-        settings, processors = self._settings(), LogitsProcessorList([drawn])
+        settings = self._settings()
         width = len(rows[0].ids)
         budget = min(max_new_tokens, self.positions - width)
         cache, ids, mask = self._read_prompts(rows, width)
@@ -224,7 +233,7 @@ class Sampler:
                 attention_mask=mask,
                 past_key_values=cache,
                 generation_config=settings,
-                logits_processor=processors,
+                logits_processor=LogitsProcessorList([_Drawn(draw, alive, ids.shape[1])]),
             )
             new = out[:, ids.shape[1] :]
             budget -= new.shape[1]
@@ -259,6 +268,12 @@ class Sampler:
             )
             cache.batch_select_indices(place)
         return cache, ids[place], mask[place]
+
+
+def _part(rows: list[Row], number: int, parts: int) -> list[Row]:
+    """One of several equal parts; the completions of a prompt stay together where they can."""
+    dealt = sorted(rows, key=lambda row: row.prompt % parts)
+    return dealt[len(rows) * number // parts : len(rows) * (number + 1) // parts]
 
 
 def _batches(rows: list[Row], size: int) -> Iterator[list[Row]]:

@@ -4,9 +4,12 @@ The overrides: which tasks come next, how completions are drawn, what a checkpoi
 and, where TRL's own advantages are not the ones wanted, `credit`'s over plan and code tokens in their place.
 """
 
+import contextlib
 import json
 import logging
+import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -26,18 +29,20 @@ from transformers import (
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from tritonsmith import credit, reward
+from tritonsmith import credit, jsonl, reward
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge
-from tritonsmith.prompts import messages
-from tritonsmith.train import models, trainer
+from tritonsmith.prompts import Ask
+from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.advantages import Assign, everywhere
 from tritonsmith.train.clock import Clock
+from tritonsmith.train.desk import Address, Desk, Far, Report
 from tritonsmith.train.order import CurriculumSampler
-from tritonsmith.train.policy import Policy
+from tritonsmith.train.policy import Policy, make_room
 from tritonsmith.train.rewarding import Conversation, KernelReward
-from tritonsmith.train.rollout import Inputs, Rollout, padded
+from tritonsmith.train.rollout import Inputs, Rollout, joined, padded
+from tritonsmith.train.stage import Stage, frontend
 from tritonsmith.types import Task, Verdict
 
 log = logging.getLogger(__name__)
@@ -45,7 +50,8 @@ log = logging.getLogger(__name__)
 CURRICULUM = "curriculum.json"
 """The curriculum's state and its sampler's, in each checkpoint."""
 AHEAD = "ahead.pt"
-"""In each checkpoint, the batch that was drawn and not trained on, where batches are drawn ahead."""
+"""In each checkpoint, the batch that was drawn and not trained on, where batches are drawn ahead; of all processes."""
+RECORDS = "records.jsonl"
 
 
 class CurriculumTrainer(GRPOTrainer):
@@ -64,7 +70,7 @@ class CurriculumTrainer(GRPOTrainer):
     assign: Assign | None = None
     """None: the advantages are TRL's own."""
     policy: Policy | None = None
-    """What completions are drawn with; None: TRL's own way, for weights that are spread over GPUs."""
+    """What completions are drawn with; None: TRL's own way, for DeepSpeed's weights."""
     ahead: bool = False
     waiting: Rollout | None = None
     """What was drawn ahead."""
@@ -92,12 +98,12 @@ class CurriculumTrainer(GRPOTrainer):
         return made
 
     def _draw(self, policy: Policy, inputs: Inputs) -> Rollout:
-        """Draw a batch, each completion of which goes to be judged as it ends."""
+        """Draw this process's part of a batch, each completion of which goes to be judged as it ends."""
         step = self.state.global_step
         before = self.waiting.batch if self.waiting is not None else None
         prompts = cast("list[list[int]]", self._tokenize_prompts([row["prompt"] for row in inputs])[0])
         rollout = Rollout(inputs, step, self.rewards.begin([str(row["task"]) for row in inputs], step, before))
-        seed = self.args.seed + 1_000_003 * (step + 1) + self.accelerator.process_index
+        seed = self.args.seed + 1_000_003 * (step + 1)
         with self.clock.counting("sample"):
             rollout.completions = policy.complete(
                 prompts,
@@ -105,9 +111,11 @@ class CurriculumTrainer(GRPOTrainer):
                 cast(int, self.max_completion_length),
                 seed,
                 lambda place, ids: rollout.batch.add(place, self._text(ids)),
+                ranks.rank() * len(prompts),
             )
             rollout.batch.judging.close()
             if self.ahead:
+                ranks.meet()  # where weights are spread, what follows needs all processes
                 rollout.logps = self._logps(prompts, rollout.completions)
         return rollout
 
@@ -154,10 +162,13 @@ class CurriculumTrainer(GRPOTrainer):
     def _save_checkpoint(self, model: nn.Module, trial: None) -> None:
         super()._save_checkpoint(model, trial)
         folder = Path(self.args.output_dir or ".") / f"checkpoint-{self.state.global_step}"
+        waiting = joined(ranks.gathered(self.waiting.state())) if self.waiting is not None else None
+        if not ranks.is_first():
+            return
         place = self.order.place() if self.order is not None else None
         (folder / CURRICULUM).write_text(json.dumps({"curriculum": self.curriculum.state_dict(), "place": place}))
-        if self.waiting is not None:
-            torch.save(self.waiting.state(), folder / AHEAD)
+        if waiting is not None:
+            torch.save(waiting, folder / AHEAD)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
@@ -185,7 +196,7 @@ class _Timed(TrainerCallback):
         for part, seconds in row.items():
             if part != "step":
                 self.learner._metrics["train"][f"time/{part}"].append(seconds)
-        control.should_training_stop |= self.learner.clock.over
+        control.should_training_stop |= ranks.first(lambda: self.learner.clock.over)
 
 
 def train(
@@ -197,25 +208,68 @@ def train(
     *,
     minutes: float | None = None,
     callbacks: Sequence[TrainerCallback] = (),
+    stage: Stage | None = None,
 ) -> Path:
     """Run the `[grpo]` section from the model in `start` (None: the configured one); return `run.dir/grpo/model`.
 
     Ends early when `minutes` are spent, those of earlier processes included (`run.dir/grpo/steps.jsonl`). Raises
-    ConfigError where the numbers do not fit together or no prompt fits into `max_prompt` tokens.
+    ConfigError where the numbers do not fit together or no prompt fits into `max_prompt` tokens. Called on rank 0,
+    whose verifier judges what all ranks draw; `callbacks` are rank 0's alone. `stage` is the frontend's where not
+    given.
     """
+    keep = partial(jsonl.append, config.run.dir / "grpo" / RECORDS)
+    with contextlib.ExitStack() as stack:
+        if ranks.count() > 1:
+            desk = stack.enter_context(Desk(verifier, keep))
+            stack.enter_context(
+                ranks.together(_train_far, config, list(tasks), desk.address, start, resume, minutes, stage)
+            )
+        return _train(config, tasks, verifier, keep, start, resume, minutes, callbacks, stage)
+
+
+def _train_far(
+    config: Config,
+    tasks: list[Task],
+    address: Address,
+    start: Path | None,
+    resume: bool,
+    minutes: float | None,
+    stage: Stage | None,
+) -> None:
+    """Another rank's part of `train`."""
+    make_room()
+    report = Report(address)
+    try:
+        _train(config, tasks, Far(address), report, start, resume, minutes, (), stage)
+    finally:
+        report.close()
+
+
+def _train(
+    config: Config,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    keep: Callable[[str], None],
+    start: Path | None,
+    resume: bool,
+    minutes: float | None,
+    callbacks: Sequence[TrainerCallback],
+    stage: Stage | None,
+) -> Path:
+    """Train on this rank; `keep` adds a line to the records."""
     out = config.run.dir / "grpo"
     own = config.grpo
-    model, tokenizer = trainer.load(config, start, master=True)
+    model, tokenizer = trainer.load(config, start, master=True, spread=True)
     positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
-    rows = _rows(config, tasks, tokenizer, min(own.max_prompt, positions - 1))
+    ask = (stage or frontend(config)).ask
+    rows = _rows(config, tasks, ask, tokenizer, min(own.max_prompt, positions - 1))
     try:
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
             lr_scheduler_type="constant",
             max_steps=own.steps,
-            per_device_train_batch_size=own.batch,
-            gradient_accumulation_steps=own.accumulation,
+            **trainer.divided(own.batch, own.accumulation, "grpo"),
             num_generations=own.num_generations,
             max_completion_length=own.max_completion,
             temperature=own.temperature,
@@ -226,11 +280,15 @@ def train(
         )
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
+    trainer.alone(args)
     groups = (args.generation_batch_size or own.batch) // own.num_generations
     if groups > len(rows):
         raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
-    rewards = KernelReward(tasks, verifier, out / "records.jsonl", curriculum, _score(config), config.verify.workers)
+    workers = max(1, (config.verify.workers or os.cpu_count() or 1) // ranks.count())
+    rewards = KernelReward(tasks, verifier, out / RECORDS, curriculum, _score(config), workers, keep)
+    rewards.first = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
+    rewards.first %= own.num_generations
     learner = CurriculumTrainer(
         model=model,
         reward_funcs=cast("Callable[..., list[float | None]]", rewards),
@@ -242,8 +300,9 @@ def train(
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
     learner.ahead = own.ahead
-    if not (learner.is_fsdp_enabled or learner.is_deepspeed_enabled):
-        learner.policy = Policy(learner.accelerator.unwrap_model(learner.model), tokenizer, trainer.dtype(config))
+    if not learner.is_deepspeed_enabled:
+        drawn_from = learner.accelerator.unwrap_model(learner.model)
+        learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
     learner.assign = _assign(config, rewards, tokenizer)
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]
@@ -278,13 +337,12 @@ def _score(config: Config) -> Callable[[Verdict], float]:
 
 
 def _rows(
-    config: Config, tasks: Sequence[Task], tokenizer: PreTrainedTokenizerBase, longest: int
+    config: Config, tasks: Sequence[Task], ask: Ask, tokenizer: PreTrainedTokenizerBase, longest: int
 ) -> list[dict[str, str | int | Conversation]]:
     """Make the data set: prompt, task and level, of the tasks whose prompt has at most `longest` tokens."""
-    style = models.prompt_style(config.model)
     rows: list[dict[str, str | int | Conversation]] = []
     for task in tasks:
-        prompt = messages(task, style)
+        prompt = ask(task)
         length = len(
             tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=True, return_dict=False)
         )

@@ -5,9 +5,12 @@ nano never touches the network. Says nothing about training.
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from tritonsmith.config import ConfigError, LoraSection, ModelConfig
 from tritonsmith.prompts import Style
@@ -20,28 +23,62 @@ NANO = Path(__file__).parent / "nano"
 """The shipped weights, configuration, tokenizer and chat template; `train.pretrain` reproduces them."""
 
 
-def load(config: ModelConfig) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in the configured dtype, on the CPU unless it is quantised, and its tokenizer.
+
+    `spread`: the model is about to be spread over several processes. Under FSDP rank 0 alone then reads its weights,
+    and the others have none until the trainer deals them out; under DDP they go to each process's GPU as they are
+    read, so that no process holds a copy in the host's memory.
 
     Raises ConfigError for an id or path that holds no model.
     """
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from tritonsmith.train import ranks
 
     source = NANO if config.id == "nano" else config.id
     local = config.id == "nano" or Path(config.id).exists()
     options: dict[str, object] = {}
     if config.load_in_8bit:
+        if spread and is_sharded():
+            raise ConfigError("model.load_in_8bit: FSDP does not divide 8-bit weights; use DDP, or bfloat16")
         from transformers import BitsAndBytesConfig
 
-        options = {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": "auto"}
+        place = "auto" if ranks.count() == 1 else {"": torch.cuda.current_device()}
+        options = {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": place}
+    elif spread and ranks.count() > 1 and torch.cuda.is_available() and not is_sharded():
+        options = {"device_map": {"": torch.cuda.current_device()}}
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
+        with contextlib.nullcontext() if spread else _whole():
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
     except (OSError, ValueError) as error:  # no such path or id, no network; files that are no model's
         raise ConfigError(f"model.id: no model {config.id}: {' '.join(str(error).split())}") from error
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
+
+
+def is_sharded() -> bool:
+    """Whether models in training are spread by FSDP: accelerate's setting, which its launcher passes on."""
+    from tritonsmith.train import ranks
+
+    return ranks.count() > 1 and os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+
+
+@contextlib.contextmanager
+def _whole() -> Iterator[None]:
+    """Let each process read a model's weights itself: transformers goes by accelerate's setting, whatever for."""
+    name = "FSDP_CPU_RAM_EFFICIENT_LOADING"
+    before = os.environ.get(name)
+    os.environ[name] = "false"
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
 
 
 def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> None:
@@ -52,15 +89,15 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
 
 
 def prompt_style(config: ModelConfig) -> Style:
-    """How prompts are written for this model: `auto` means plain for nano and all that was trained as nano was, by
-    `train.pretrain` on plain prompts.
+    """How prompts are written for this model: `auto` means as its chat template says (`tokenizer.template`), which that
+    of a model of `train.pretrain` does, and full for others.
     """
     if config.prompt_style != "auto":
         return config.prompt_style
-    if config.id == "nano":
-        return "plain"
-    template = Path(config.id) / "chat_template.jinja"
-    return "plain" if template.exists() and "<|task|>" in template.read_text() else "full"
+    template = (NANO if config.id == "nano" else Path(config.id)) / "chat_template.jinja"
+    text = template.read_text() if template.exists() else ""
+    told = next((style for style in get_args(Style) if f"{{# prompts: {style} #}}" in text), None)
+    return told or ("plain" if "<|task|>" in text else "full")
 
 
 def lora(section: LoraSection) -> LoraConfig:

@@ -1,9 +1,11 @@
-"""`tritonsmith optimize` put together: the models behind the agents, the verifiers, the lowering."""
+"""`tritonsmith optimize` put together: the models behind the agents, the verifiers, the lowering and its rewriting."""
 
 import logging
 from pathlib import Path
 
+from tritonsmith import config as configuration
 from tritonsmith.config import Config
+from tritonsmith.data.faster import Improvement, faster
 from tritonsmith.data.lower import convert
 from tritonsmith.data.pair import Pair
 from tritonsmith.optimize import Account, optimize
@@ -25,6 +27,7 @@ def optimize_file(config: Config, path: Path, model: bool, frontend: Path | None
     given: dict[Agent, Path | None] = {"frontend": frontend, "midend": midend}
     adapters: dict[Agent, Path] = {agent: folder for agent, folder in given.items() if folder is not None}
     agents = Agents(config, adapters) if model else None
+    config = as_trained(config, midend)
     early = config.model_copy(deep=True)
     early.verify.until = "compile"
     with run.judges(config) as verifier, run.judges(early, beside=verifier) as compiles:
@@ -36,8 +39,23 @@ def optimize_file(config: Config, path: Path, model: bool, frontend: Path | None
             agents.sampler("frontend") if agents is not None else None,
             agents.sampler("midend") if agents is not None and midend is not None else None,
             lowering,
+            rewriting,
             config.run.seed,
         )
+
+
+def as_trained(config: Config, midend: Path | None) -> Config:
+    """The configuration with as many lines of intermediate code as the mid-end was shown in the run that trained it.
+
+    As it is where it asks for some itself, or the adapter lies in no run's folder.
+    """
+    places = [parent / "resolved.toml" for parent in midend.resolve().parents] if midend is not None else []
+    run_settings = next((place for place in places if place.exists()), None)
+    if run_settings is None or config.verify.ir_lines:
+        return config
+    found = config.model_copy(deep=True)
+    found.verify.ir_lines = configuration.load(run_settings).verify.ir_lines
+    return found
 
 
 def lowering(task: Task) -> str | None:
@@ -47,3 +65,10 @@ def lowering(task: Task) -> str | None:
         return found.source
     log.info("%s: no lowering: %s", task.id, found.reason)
     return None
+
+
+def rewriting(task: Task) -> str | None:
+    """The lowering's kernel made faster by rules; None where none applies."""
+    plain = convert(task)
+    found = faster(task, plain) if isinstance(plain, Pair) else plain
+    return found.after.source if isinstance(found, Improvement) else None

@@ -1,11 +1,18 @@
-"""Which tasks GRPO sees next: batches drawn by the curriculum, in the order that TRL's groups need, resumable."""
+"""What is trained on next: tasks drawn by the curriculum in the order that TRL's groups need, and rows by length.
+
+Both orders are of what all processes train on together; accelerate deals each process its part, side by side. They
+know nothing of processes, so they are the same on each, and with any number of them.
+"""
 
 import random
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 from typing import TypedDict, cast
 
+import torch
 from torch.utils.data import Sampler
+from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from tritonsmith.curriculum import Curriculum
 
@@ -71,3 +78,28 @@ class CurriculumSampler(Sampler[int]):
         version, internal, gauss = place["rng"]
         self.rng.setstate((version, tuple(cast("list[int]", internal)), gauss))
         self.replayed = deque(place["drawn"])
+
+
+class LengthOrder(Sampler[int]):
+    """Rows in random order, those of a step about equally long; another order each epoch, the same in each process.
+
+    An epoch's last step is filled up with rows of its first: what is learnt in it would else depend on how many
+    processes share it, for each of them needs something to do.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        """`lengths[i]` is that of the data set's row i in tokens; `batch` rows make a step."""
+        self.lengths, self.batch, self.seed = list(lengths), batch, seed
+        self.epoch = 0
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(1_000_003 * self.epoch + self.seed)
+        order = get_length_grouped_indices(self.lengths, self.batch, generator=generator)
+        return islice(cycle(order), len(self))
+
+    def __len__(self) -> int:
+        return -(-len(self.lengths) // self.batch) * self.batch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next order is of; whoever loads the data does."""
+        self.epoch = epoch

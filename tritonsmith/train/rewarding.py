@@ -8,13 +8,15 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from tritonsmith import jsonl
+from tritonsmith import jsonl, metrics, reward
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge, read
 from tritonsmith.extract import extract
+from tritonsmith.train import ranks
 from tritonsmith.train.judging import Judging
 from tritonsmith.types import Candidate, Record, Task, Verdict
 
@@ -26,7 +28,7 @@ class Batch:
 
     def __init__(self, reward: "KernelReward", tasks: Sequence[str], step: int, before: "Batch | None") -> None:
         self._reward, self._tasks, self.step = reward, tasks, step
-        self._samples = _numbered(tasks)
+        self._samples = _numbered(tasks, reward.first)
         self._candidates: dict[int, Candidate] = {}
         self._known: dict[int, Verdict] = {}
         self._places: list[int] = []
@@ -85,14 +87,20 @@ class KernelReward:
         curriculum: Curriculum,
         score: Callable[[Verdict], float],
         workers: int | None = None,
+        keep: Callable[[str], None] | None = None,
     ) -> None:
-        """`workers` is how many candidates the verifier judges at once: the number of cores where not given."""
+        """`workers` is how many candidates the verifier judges at once: the number of cores where not given. `keep`
+        adds a line to `records`, where this process must not do so itself.
+        """
         self.tasks = {task.id: task for task in tasks}
         self.verifier = verifier
         self.records = records
         self.curriculum = curriculum
         self.score = score
         self.workers = workers or os.cpu_count() or 1
+        self.keep = keep or partial(jsonl.append, records)
+        self.first = 0
+        """How many completions of a batch's first task lie with the processes before this one."""
         self.due: Batch | None = None
         """What the next call is about, where it was begun before."""
         self.last: list[Verdict] = []
@@ -128,10 +136,13 @@ class KernelReward:
                 batch.add(place, completion[0]["content"])
         verdicts, candidates = batch.found()
         judged = [(one, verdict) for one, verdict in zip(candidates, verdicts, strict=True) if verdict is not None]
+        everywhere = self._correct(judged)
         if batch is not self._observed:
-            self._observe(judged)
+            self._observe(everywhere)
             self._observed = batch
-        log_metric("correct", fmean(float(verdict.correct) for _, verdict in judged))
+        log_metric("correct", fmean(right for _, right in everywhere))
+        if speedups := [reward.speedup(verdict) for _, verdict in judged if verdict.correct and verdict.speedup]:
+            log_metric("speedup", metrics.geometric_mean(speedups))
         for name, value in self.curriculum.metrics().items():
             log_metric(name, value)
         self.sources = [candidate.source for candidate in candidates]
@@ -162,19 +173,24 @@ class KernelReward:
                 source=candidate.source,
                 verdict=verdict,
             )
-            jsonl.append(self.records, record.model_dump_json())
+            self.keep(record.model_dump_json())
 
-    def _observe(self, judged: Sequence[tuple[Candidate, Verdict]]) -> None:
+    def _correct(self, judged: Sequence[tuple[Candidate, Verdict]]) -> list[tuple[int, float]]:
+        """Level and correctness of each candidate that was judged, those of other processes included."""
+        own = [(self.tasks[candidate.task].level, float(verdict.correct)) for candidate, verdict in judged]
+        return [row for rows in ranks.gathered(own) for row in rows]
+
+    def _observe(self, judged: Sequence[tuple[int, float]]) -> None:
         rates: defaultdict[int, list[float]] = defaultdict(list)
-        for candidate, verdict in judged:
-            rates[self.curriculum.level(self.tasks[candidate.task].level)].append(float(verdict.correct))
+        for level, right in judged:
+            rates[self.curriculum.level(level)].append(right)
         for level, values in sorted(rates.items()):
             self.curriculum.observe(level, fmean(values))
 
 
-def _numbered(tasks: Sequence[str]) -> list[int]:
-    """Which of its task's completions each one is."""
-    seen: defaultdict[str, int] = defaultdict(int)
+def _numbered(tasks: Sequence[str], first: int) -> list[int]:
+    """Which of its task's completions each one is, where `first` of the first task's are elsewhere."""
+    seen: defaultdict[str, int] = defaultdict(int, {tasks[0]: first})
     numbers = []
     for task in tasks:
         numbers.append(seen[task])

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from tritonsmith.train import ranks
 from tritonsmith.train.rewarding import Batch, KernelReward
 
 Inputs = list[dict[str, object]]
@@ -42,12 +44,28 @@ class Rollout:
 
     @classmethod
     def of(cls, state: State, rewards: KernelReward, text: Callable[[list[int]], str]) -> "Rollout":
-        """Take up a batch where a checkpoint left it; `text` decodes tokens."""
+        """Take up this process's part of a batch where a checkpoint left it; `text` decodes tokens."""
+        own = ranks.share(len(state["inputs"]))
+        completions = state["completions"][own]
+        logps = None if state["logps"] is None else state["logps"][own, : max(map(len, completions))]
+        state = {"inputs": state["inputs"][own], "step": state["step"], "completions": completions, "logps": logps}
         batch = rewards.begin([str(row["task"]) for row in state["inputs"]], state["step"])
         for place, ids in enumerate(state["completions"]):
             batch.add(place, text(ids))
         batch.judging.close()
         return cls(state["inputs"], state["step"], batch, state["completions"], state["logps"])
+
+
+def joined(states: Sequence[State]) -> State:
+    """The parts of all processes, in their order, as one."""
+    known = [state["logps"] for state in states if state["logps"] is not None]
+    width = max((one.shape[1] for one in known), default=0)
+    return {
+        "inputs": [row for state in states for row in state["inputs"]],
+        "step": states[0]["step"],
+        "completions": [ids for state in states for ids in state["completions"]],
+        "logps": torch.cat([F.pad(one, (0, width - one.shape[1])) for one in known]) if known else None,
+    }
 
 
 def padded(prompts: Sequence[list[int]], completions: Sequence[list[int]], pad: int) -> tuple[Tensor, Tensor, int]:

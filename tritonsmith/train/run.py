@@ -1,7 +1,7 @@
 """The whole road of `tritonsmith run`: SFT, RL, evaluation, report, step by step in one resumable folder.
 
 Every step finds in `run.dir` what earlier ones left and does only what is missing. The steps themselves are in
-`sft`, `best_of_n`, `grpo`, `evaluate` and `report`; the dry run is this very code on a dummy model.
+`sft`, `best_of_n`, `grpo`, `midend`, `evaluate` and `report`; the dry run is this very code on a dummy model.
 """
 
 import fcntl
@@ -27,8 +27,9 @@ from tritonsmith.data.rows import Row
 from tritonsmith.progress import Watched
 from tritonsmith.report import build
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import best_of_n, grpo, models, sft, trainer
+from tritonsmith.train import best_of_n, grpo, midend, models, ranks, sft, trainer
 from tritonsmith.train.generate import Sampler
+from tritonsmith.train.policy import Drawer
 from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
 
@@ -39,7 +40,10 @@ Setting = TypeVar("Setting")
 DRY_TASKS = 4
 """Tasks of each SPEC that a dry run takes."""
 
-PROGRESS = ("sft", "rl", "grpo", "eval")
+DRY_DATA = "graphs:8:seed=0:depth=1-2:families=reduction"
+"""What a dry run's mid-end learns from: rows that are walked twice can be held in registers."""
+
+PROGRESS = ("sft", "rl", "grpo", midend.FOLDER, "eval")
 """Folders whose presence says that a run is under way."""
 
 
@@ -50,9 +54,15 @@ def run(config: Config, dry_run: bool = False, beside: Verifier | None = None) -
 
     A dry run does the same with tiny numbers on a random model, in `run.dir/dry-run`, from nothing each time.
     Raises ConfigError, in one line, for a configuration that cannot be run or is not the one the run began with.
+    Where a launcher started several processes, all call this, and the first leads (`ranks`).
     """
     trainer.quiet()
-    with _locked(config.run.dir):
+    leads = _leads(config)
+    if beside is not None and ranks.count() > 1:
+        raise ConfigError(f"{ranks.count()} processes share one run; start several runs with one process")
+    if not leads:
+        return config.run.dir
+    with ranks.leading(), _locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
         if dry_run:
@@ -84,6 +94,9 @@ class _Run:
             "sft": self.sft,
             "best_of_n": self.best_of_n,
             "grpo": self.grpo,
+            "midend_sft": self.midend_sft,
+            "midend_best_of_n": self.midend_best_of_n,
+            "midend_grpo": self.midend_grpo,
             "eval": self.eval,
             "report": self.report,
         }
@@ -95,10 +108,12 @@ class _Run:
 
     def rows(self) -> list[Row]:
         """Give the rows of SFT, none of which may be a held-out task."""
-        rows = sft.pairs(self.config, self.verifier, self.limit)
+        return self._unleaked(sft.pairs(self.config, self.verifier, self.limit), "sft.data")
+
+    def _unleaked(self, rows: list[Row], setting: str) -> list[Row]:
         leaked = {row.graph for row in rows if row.graph} & {task.graph for task in self.heldout}
         if leaked:
-            raise ConfigError(f"sft.data holds {len(leaked)} of the held-out tasks, such as {min(map(str, leaked))}")
+            raise ConfigError(f"{setting} holds {len(leaked)} of the held-out tasks, such as {min(map(str, leaked))}")
         return rows
 
     def sft(self) -> None:
@@ -106,8 +121,7 @@ class _Run:
         if (self.dir / "sft" / "model").exists():
             return
         rows = self.rows()
-        model, tokenizer = trainer.load(self.config, None)
-        sft.train(self.config, rows, model, tokenizer, self.dir / "sft")
+        sft.fit_from(self.config, self.config.sft, rows, None, self.dir / "sft", "sft")
 
     def best_of_n(self) -> None:
         """Improve the SFT model, or the configured one, by rounds of best-of-N."""
@@ -121,13 +135,53 @@ class _Run:
         start = self._existing("rl", "sft") if "best_of_n" in self.config.run.steps else self._existing("sft")
         grpo.train(self.config, self.train, self.verifier, start)
 
+    def midend_sft(self) -> None:
+        """Fine-tune the configured model on kernels and faster ones."""
+        if (self.dir / midend.FOLDER / "sft" / "model").exists():
+            return
+        with self._midend() as (config, verifier):
+            rows = self._unleaked(midend.rows(config, verifier), "midend.data")
+            sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft")
+
+    def midend_best_of_n(self) -> None:
+        """Improve the mid-end by rounds of best-of-N, on the kernels that the frontend stored."""
+        with self._midend() as (config, verifier):
+            givens = midend.training(self.config, self.train, verifier)
+            rows = midend.rows(config, verifier) if config.best_of_n.replay else []
+            tasks, stage = [one.task for one in givens], midend.stage(config, givens)
+            best_of_n.train(config, tasks, verifier, self._existing("midend/sft"), rows, stage=stage)
+
+    def midend_grpo(self) -> None:
+        """Improve the mid-end by GRPO, on the kernels that the frontend stored."""
+        if (self.dir / midend.FOLDER / "grpo" / "model").exists():
+            return
+        with self._midend() as (config, verifier):
+            givens = midend.training(self.config, self.train, verifier)
+            tasks, stage = [one.task for one in givens], midend.stage(config, givens)
+            grpo.train(config, tasks, verifier, self._existing("midend/rl", "midend/sft"), stage=stage)
+
+    @contextmanager
+    def _midend(self) -> Iterator[tuple[Config, Verifier]]:
+        """The mid-end's configuration, and the verifier with its reward."""
+        own = midend.settings(self.config)
+        with judges(own, beside=self.verifier) as verifier:
+            yield own, verifier
+
     def eval(self) -> None:
-        """Evaluate every model of the run on the held-out tasks, under the same seeds, and print the table."""
+        """Evaluate every model of the run on the held-out tasks, under the same seeds, and print the table.
+
+        The mid-end's is asked about the last of the others' best kernels.
+        """
         found = {name: self._existing(name) for name in ("sft", "rl", "grpo")}
         present = {name: folder for name, folder in found.items() if folder is not None}
         named = (present or {"base": None}).items()
         samplers = {name: partial(_local, self.config, folder) for name, folder in named}
-        _evaluate(self.config, samplers, self.heldout, self.watched)
+        results = _evaluate(self.config, samplers, self.heldout, self.watched)
+        last = self._existing(*(f"{midend.FOLDER}/{name}" for name in ("grpo", "rl", "sft")))
+        if last is not None:
+            with self._midend() as (config, verifier):
+                givens = midend.heldout(self.config, self.heldout, list(results.values())[-1], verifier)
+                midend.evaluate_model(config, _local(config, last), givens, Watched(verifier))
 
     def report(self) -> None:
         """Write `report.html`."""
@@ -145,7 +199,9 @@ def evaluate_model(config: Config) -> Path:
     Raises ConfigError as `run` does.
     """
     trainer.quiet()
-    with _locked(config.run.dir):
+    if not _leads(config):
+        return config.run.dir
+    with ranks.leading(), _locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
         tasks = load_spec(config.tasks.heldout)
@@ -191,10 +247,9 @@ def _sampler(config: Config) -> evaluate.Sampler:
     return Endpoint.of(config.endpoint)
 
 
-def _local(config: Config, folder: Path | None) -> Sampler:
-    """The model in a folder, or the run's base, in this process."""
-    model, tokenizer = trainer.load(config, folder)
-    return Sampler(trainer.to_device(model), tokenizer, models.prompt_style(config.model))
+def _local(config: Config, folder: Path | None) -> evaluate.Sampler:
+    """The model in a folder, or the run's base, in this process, or in all processes of the run."""
+    return Drawer(config).of(folder)
 
 
 def _evaluate(
@@ -202,7 +257,7 @@ def _evaluate(
     samplers: Mapping[str, Callable[[], evaluate.Sampler]],
     tasks: Sequence[Task],
     judge: evaluate.Judge,
-) -> None:
+) -> dict[str, Sequence[Record]]:
     """Evaluate each model under the same seed, into `eval/NAME.jsonl` and `.summary.json`, and print the table."""
     results: dict[str, Sequence[Record]] = {}
     solved: dict[str, list[metrics.Estimate]] = {}
@@ -217,6 +272,7 @@ def _evaluate(
     for name, shares in solved.items() if own.turns > 1 else ():
         said = ", ".join(f"{evaluate.percent(share)} after {turn}" for turn, share in enumerate(shares, start=1))
         Console().print(f"{name}, correct by turn: {said}")
+    return results
 
 
 def dry(config: Config) -> Config:
@@ -235,10 +291,13 @@ def dry(config: Config) -> Config:
     own.n, own.keep, own.rounds, own.tasks_per_round, own.epochs = 2, 1, min(own.rounds, 2), 2, 1.0
     # A random model writes no kernel worth keeping: replay gives each round something to train on.
     own.batch, own.max_new_tokens, own.replay = 2, 48, 2
+    small.best_of_n.turns = min(own.turns, 2)
     small.grpo = small.grpo.model_copy(
         update={"steps": 2, "num_generations": 2, "batch": 2, "accumulation": 1, "max_completion": 32,
                 "max_prompt": 2048, "save_steps": 1}
     )  # fmt: skip
+    small.midend.sft = small.midend.best_of_n = small.midend.grpo = None
+    small.midend.kernels, small.midend.data = "run", DRY_DATA
     small.eval.samples, small.eval.max_new_tokens, small.eval.ks = 2, 48, [1, 2]
     return small
 
@@ -284,6 +343,16 @@ def _flat(config: Config) -> dict[str, object]:
     flat = {f"{section}.{key}": value for section, fields in tree.items() for key, value in fields.items()}
     flat["endpoint.url"] = bool(config.endpoint.url)  # a server may move
     return {key: value for key, value in flat.items() if key not in skipped}
+
+
+def _leads(config: Config) -> bool:
+    """Whether this process is the one that does the run; any other does its part until the run is over."""
+    ranks.join()
+    if not ranks.is_first():
+        transformers.set_seed(config.run.seed)
+        with _offline(config):
+            ranks.follow()
+    return ranks.is_first()
 
 
 @contextmanager

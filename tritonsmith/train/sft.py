@@ -8,10 +8,12 @@ import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from datasets import Dataset
 from peft import PeftModel
 from pydantic import ValidationError
+from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
@@ -21,7 +23,9 @@ from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.pairs import write_pairs
 from tritonsmith.data.rows import Row
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import models, trainer
+from tritonsmith.train import models, ranks, trainer
+from tritonsmith.train.order import LengthOrder
+from tritonsmith.train.policy import make_room
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
@@ -73,6 +77,43 @@ def train(
     return fit(config, config.sft, rows, model, tokenizer, out, "sft", resume)
 
 
+def fit_from(
+    config: Config,
+    settings: SftConfig,
+    rows: Sequence[Row],
+    start: Path | None,
+    out: Path,
+    name: str,
+    master: bool = False,
+) -> Path:
+    """`fit` by all processes of the run, from the model in `start` (None: the configured one); called on rank 0.
+
+    `master`: see `trainer.load`.
+    """
+    with ranks.together(_fit_here, config, settings, list(rows), start, out, name, master):
+        return _fit_here(config, settings, rows, start, out, name, master)
+
+
+def _fit_here(
+    config: Config, settings: SftConfig, rows: Sequence[Row], start: Path | None, out: Path, name: str, master: bool
+) -> Path:
+    """A rank's part of `fit_from`."""
+    make_room()
+    model, tokenizer = trainer.load(config, start, master=master, spread=True)
+    return fit(config, settings, rows, model, tokenizer, out, name)
+
+
+class _Learner(SFTTrainer):
+    """TRL's trainer, whose order of rows does not depend on how many processes there are."""
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
+        data = train_dataset if train_dataset is not None else self.train_dataset
+        if self.args.train_sampling_strategy != "group_by_length" or not isinstance(data, Dataset):
+            return cast("Sampler[int] | None", super()._get_train_sampler(data))  # pyright: ignore[reportArgumentType]
+        step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps * ranks.count()
+        return LengthOrder([len(ids) for ids in data["input_ids"]], step, self.args.seed)
+
+
 def fit(
     config: Config,
     settings: SftConfig,
@@ -103,17 +144,17 @@ def fit(
         lr_scheduler_type="cosine",
         warmup_steps=min(10, steps // 10),
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch,
-        gradient_accumulation_steps=settings.accumulation,
+        **trainer.divided(settings.batch, settings.accumulation, name),
         max_length=settings.max_length,
         completion_only_loss=True,
         packing=settings.packing,
         train_sampling_strategy="random" if settings.packing else "group_by_length",
         save_steps=settings.save_steps,
     )
+    trainer.alone(args)
     peft = models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None
     data = Dataset.from_list([row.model_dump(include={"prompt", "completion"}) for row in fitting])
-    learner = SFTTrainer(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
+    learner = _Learner(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
     trainer.prepare(learner, config, name)
     trainer.run_trainer(learner, resume)
     return trainer.finish(learner, out / "model")

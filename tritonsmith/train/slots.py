@@ -19,8 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from peft.tuners.tuners_utils import BaseTunerLayer
 from torch import Tensor, nn
 from transformers import AttentionInterface, Cache, DynamicCache, PreTrainedModel, TopPLogitsWarper
@@ -48,8 +50,18 @@ class Row:
     """Which of that prompt's completions it is."""
     ids: list[int]
     """The prompt's tokens, at least one."""
+    seed: tuple[int, ...] = ()
+    """Its own: what is drawn depends neither on the rows beside it nor on the process that draws it."""
     new: list[int] = field(default_factory=list)
     """What was drawn; ends with the token that ended it, if one did."""
+    _luck: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+
+    def luck(self, count: int) -> NDArray[np.float32]:
+        """Random numbers in [0, 1) for its next `count` tokens; those of a place are always the same."""
+        first, last = len(self.new), len(self.new) + count
+        if len(self._luck) < last:
+            self._luck = np.random.default_rng(self.seed).random(max(last, 2 * first, 16 * count), dtype=np.float32)
+        return self._luck[first:last]
 
 
 @dataclass(frozen=True)
@@ -60,15 +72,17 @@ class Draw:
     """0: the likeliest."""
     top_p: float = 1.0
 
-    def __call__(self, logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """One token of each row of logits (N, V); `generator` is on their device, torch's own where not given."""
+    def __call__(self, logits: Tensor, luck: Tensor) -> Tensor:
+        """One token of each row of logits (N, V), by its number in `luck` (N,), which is in [0, 1)."""
         if self.temperature == 0:
             return logits.argmax(-1)
         scores = logits.float() / self.temperature
         if self.top_p < 1:
             scores = TopPLogitsWarper(self.top_p)(cast(torch.LongTensor, None), cast(torch.FloatTensor, scores))
-        # The largest of p / Exp(1) is a draw from p (the Gumbel-max trick), and unlike multinomial it never waits.
-        return (scores.softmax(-1) / torch.empty_like(scores).exponential_(generator=generator)).argmax(-1)
+        # The first token up to which the probabilities sum to more than luck is a draw from them, and never waits.
+        sums = scores.softmax(-1).cumsum(-1)
+        drawn = torch.searchsorted(sums, luck[:, None] * sums[:, -1:], right=True)[:, 0]
+        return drawn.clamp(max=logits.shape[-1] - 1)
 
 
 def fits(model: PreTrainedModel) -> bool:
@@ -94,8 +108,8 @@ class Slots:
         self.graphs: dict[tuple[int, int, Draw], tuple[torch.cuda.CUDAGraph, Callable[[], None]]] = {}
         """With what was captured: a graph reads tensors that the step holds and nobody else would keep."""
         self.pool = torch.cuda.graph_pool_handle() if self.device.type == "cuda" else None
-        self.generator = torch.Generator(self.device)
-        """Of the draws alone: judging beside this one seeds torch's own, and puts it back."""
+        self.luck = torch.zeros(slots, STRETCH, device=self.device)
+        """The random numbers of a stretch, each row's own: judging beside this seeds torch's generator at any time."""
         self.state = _state(model)
         self.steps = 0
         """Steps of the last `decode`."""
@@ -112,7 +126,6 @@ class Slots:
         ends: set[int],
         most: int,
         positions: int,
-        seed: int,
         on_end: Callable[[list[Row]], None],
     ) -> None:
         """Draw each row until a token of `ends`, until `most` tokens, or until the model's `positions` are full.
@@ -121,7 +134,6 @@ class Slots:
         Rows that answer one prompt should be neighbours: the prompt is then read once for all of them.
         """
         self.steps = 0
-        self.generator.manual_seed(seed)
         queue, alive = deque(rows), list[Row]()
         while queue or alive:
             free = self.slots - len(alive)
@@ -188,6 +200,7 @@ class Slots:
         bound = min(self.length, _rounded(max(256, longest + STRETCH)))
         self.place[:used].clamp_(max=bound - 1)  # of empty slots, which decode nonsense
         self.column.zero_()
+        self.luck[: len(alive)] = torch.from_numpy(np.stack([row.luck(STRETCH) for row in alive])).to(self.device)
         step = self._step(used, bound, draw)
         for _ in range(STRETCH):
             step()
@@ -209,7 +222,7 @@ class Slots:
                 past_key_values=cache,
                 use_cache=True,
             ).logits[:, -1]
-            token.copy_(draw(logits, self.generator))
+            token.copy_(draw(logits, self.luck[:used].index_select(1, self.column)[:, 0]))
             self.out[:used].index_copy_(1, self.column, token[:, None])
             self.column.add_(1)
             place.add_(1).clamp_(max=bound - 1)
@@ -224,20 +237,17 @@ class Slots:
     def _captured(self, step: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """The step as a graph; state and random numbers are as they were before."""
         state = [tensor.clone() for tensor in (self.token, self.place, self.column)]
-        random = self.generator.get_state()
         aside = torch.cuda.Stream(self.device)
         aside.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(aside):
             step()  # libraries set themselves up in their first call, which cannot be captured
         torch.cuda.current_stream(self.device).wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self.generator)
         # Other threads may use the GPU meanwhile: those that judge on it.
         with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
             step()
         for tensor, before in zip((self.token, self.place, self.column), state, strict=True):
             tensor.copy_(before)
-        self.generator.set_state(random)
         return graph
 
     def _close_up(self, alive: Sequence[Row], running: Sequence[bool]) -> list[Row]:

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from tritonsmith.prompts import Style
+
 PAD, END, TASK, ANSWER = "<|pad|>", "<|end|>", "<|task|>", "<|answer|>"
 
 CHAT_TEMPLATE = (
@@ -25,6 +27,12 @@ CHAT_TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}<|answer|>{% endif %}"
 )
+
+
+def template(style: Style) -> str:
+    """The chat template of a model that was trained on prompts of a style, which it tells to `models.prompt_style`."""
+    return f"{{# prompts: {style} #}}{CHAT_TEMPLATE}"
+
 
 _FIXED = (
     *("0.0", "0.5", "1.0", "2.0", "3.0", "6.0", "1e-5", "1e-05", "1e-6", "1e-06", "1e-8", "1e-08", "1e-12"),

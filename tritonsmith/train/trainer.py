@@ -29,8 +29,8 @@ from transformers import (
 )
 from transformers.integrations.integration_utils import TensorBoardCallback
 
-from tritonsmith.config import Config
-from tritonsmith.train import models
+from tritonsmith.config import Config, ConfigError
+from tritonsmith.train import models, ranks
 
 log = logging.getLogger(__name__)
 
@@ -79,16 +79,41 @@ def options(config: Config, model: PreTrainedModel, out: Path, total_steps: int)
         "bf16": cuda and config.model.dtype == "bfloat16",
         "gradient_checkpointing": cuda and model.num_parameters() >= LARGE,
         "dataloader_pin_memory": cuda,
+        "ddp_find_unused_parameters": False,
     }
 
 
+def divided(batch: int, accumulation: int, name: str) -> dict[str, int]:
+    """Each process's part of a step of `batch` rows, `accumulation` times: TRL's arguments for it.
+
+    What a step is does not depend on how many processes do it; each takes fewer rows at a time, or fewer times. Raises
+    ConfigError where the rows cannot be shared equally.
+    """
+    own, rest = divmod(batch * accumulation, ranks.count())
+    if rest:
+        raise ConfigError(
+            f"{name}: a step has batch x accumulation = {batch} x {accumulation} rows, "
+            f"which {ranks.count()} processes cannot share equally"
+        )
+    at_once = max(size for size in range(1, max(batch // ranks.count(), 1) + 1) if own % size == 0)
+    return {"per_device_train_batch_size": at_once, "gradient_accumulation_steps": own // at_once}
+
+
+def alone(args: TrainingArguments) -> None:
+    """Let a process train on one GPU, however many it sees: the trainer would spread each batch over all of them."""
+    args._n_gpu = min(args.n_gpu, 1)
+
+
 class MarkWhole(TrainerCallback):
-    """Marks each checkpoint once all its files are written."""
+    """Marks each checkpoint once all its files are written, by all processes."""
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object) -> None:
         """Write the mark; the trainer calls this after the last file."""
         folder = Path(args.output_dir or ".") / f"checkpoint-{state.global_step}"
-        (folder / WHOLE).write_text(json.dumps({"step": state.global_step}))
+        ranks.meet()
+        if ranks.is_first():
+            mark = {"step": state.global_step, "fsdp": models.is_sharded()}
+            (folder / WHOLE).write_text(json.dumps(mark))
 
 
 FIGURES = ("loss", "reward", "kl")
@@ -163,10 +188,17 @@ def newest_whole(out: Path) -> Path | None:
 
 
 def run_trainer(trainer: Trainer, resume: bool) -> None:
-    """Train, from the newest whole checkpoint where `resume` is on and there is one."""
+    """Train, from the newest whole checkpoint where `resume` is on and there is one.
+
+    Any number of processes may go on, but for one thing: raises ConfigError where the checkpoint was written under FSDP
+    and this is not, or the other way round.
+    """
     out = Path(trainer.args.output_dir or ".")
-    start = newest_whole(out) if resume else None
+    start = ranks.first(lambda: newest_whole(out)) if resume else None
     if start is not None:
+        before = json.loads((start / WHOLE).read_text()).get("fsdp", False)
+        if before != models.is_sharded():
+            raise ConfigError(f"{start} was written {'under' if before else 'without'} FSDP: go on as it began")
         log.info("resuming from %s", start)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
 
@@ -174,31 +206,34 @@ def run_trainer(trainer: Trainer, resume: bool) -> None:
 def finish(trainer: Trainer, folder: Path) -> Path:
     """Save model, tokenizer and `trainer_state.json` to `folder`, whole or not at all; drop the checkpoints."""
     partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    ranks.first(lambda: shutil.rmtree(partial, ignore_errors=True))
     trainer.save_model(str(partial))
-    trainer.state.save_to_json(str(partial / "trainer_state.json"))
-    partial.rename(folder)
-    shutil.rmtree(trainer.args.output_dir or "", ignore_errors=True)
+    ranks.meet()
+    if ranks.is_first():
+        trainer.state.save_to_json(str(partial / "trainer_state.json"))
+        partial.rename(folder)
+        shutil.rmtree(trainer.args.output_dir or "", ignore_errors=True)
     return folder
 
 
 def load(
-    config: Config, folder: Path | None, master: bool = False
+    config: Config, folder: Path | None, master: bool = False, spread: bool = False
 ) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
     """Load the configured model (`folder` None), or one that a step of the run saved; an adapter stays trainable.
 
     `master` gives weights that are to be trained in full as float32, whatever `model.dtype`: half precision has eight
     bits, and the steps of a small learning rate would be lost in rounding. The trainer then computes in `model.dtype`.
+    `spread` is for a model that all processes are about to train: see `models.load`.
     """
     own = config.model
     if folder is not None and (folder / "adapter_config.json").exists():
-        base, tokenizer = models.load(own)
+        base, tokenizer = models.load(own, spread)
         return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
     if master and not config.lora.enabled and not own.load_in_8bit:
         own = own.model_copy(update={"dtype": "float32"})
     if folder is not None:
         own = own.model_copy(update={"id": str(folder)})
-    return models.load(own)
+    return models.load(own, spread)
 
 
 def overwrite(model: PreTrainedModel, fresh: PreTrainedModel | PeftModel) -> bool:

@@ -5,9 +5,11 @@ inside the launch, where no operator is recorded. Looks at types only, so that n
 """
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType
 
 import torch
+import triton.language as tl
 from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -24,10 +26,26 @@ def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
         launches.violations.append({"rule": "argument", "message": message, "line": None})
 
 
+def said(named: Mapping[str, object]) -> str:
+    """A launch's arguments in words, by name; tensors alone are not told apart."""
+    return ", ".join(f"{name}={_word(value)}" for name, value in sorted(named.items()))
+
+
+def _word(value: object) -> str:
+    value = value.value if isinstance(value, tl.constexpr) else value
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_word, value))})"
+    if isinstance(value, (bool, int, float, str, torch.dtype, tl.dtype)) or value is None:
+        return str(value)
+    return "tensor" if isinstance(value, torch.Tensor) else getattr(value, "__name__", type(value).__name__)
+
+
 def foreign(values: Iterable[object]) -> str | None:
     """Name of the type of the first argument that would answer the launcher with code of its own, None if none."""
     for value in values:
         kind = type(value)
+        if kind is BuiltinFunctionType:  # a kernel that is given one may ask with it who runs it
+            return "builtin function"
         inner: Iterable[object] = ()
         if isinstance(value, (torch.Tensor, TensorDescriptor)):
             if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, TensorDescriptor):

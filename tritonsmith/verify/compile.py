@@ -22,9 +22,10 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
-from tritonsmith.verify import scratch
+from tritonsmith.verify import arguments, ir, scratch
 from tritonsmith.verify.device import PROPERTIES
 from tritonsmith.verify.observe import Launch, Launches, take_first_configuration
+from tritonsmith.verify.occupancy import occupancy
 from tritonsmith.verify.wire import WireError
 
 _PTXAS_SECONDS = 30
@@ -101,6 +102,8 @@ class Captured:
     options: object
     key: tuple[int, str]
     """Equal for launches that are compiled once."""
+    grid: tuple[int, ...] = ()
+    """That of its largest launch."""
     launches: int = 1
 
 
@@ -123,27 +126,32 @@ def capture_launches(target: str) -> Launches:
         _, _, _, backend, binder = self.device_caches[0]
         bound, specialization, options = binder(*args, **kwargs)
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
-        size = grid(bound) if callable(grid) else grid
-        launches.add(Launch(self.__name__, tuple(int(n) for n in size)))  # type: ignore
+        size = tuple(int(n) for n in (grid(bound) if callable(grid) else grid))  # type: ignore
+        launches.add(Launch(self.__name__, size, said=arguments.said(bound)))
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
         known = next((one for one in launches.captured if isinstance(one, Captured) and one.key == key), None)
         if known is not None:
             known.launches += 1
+            known.grid = max(known.grid, size, key=math.prod)
         else:
-            launches.captured.append(Captured(self.__name__, self, signature, constexprs, attributes, options, key))
+            made = Captured(self.__name__, self, signature, constexprs, attributes, options, key, size)
+            launches.captured.append(made)
 
     JITFunction.run = run  # type: ignore[method-assign]
     take_first_configuration()
     return launches
 
 
-def lower_all(launches: Launches) -> list[dict[str, object]]:
-    """Lower each captured launch; a row holds `name`, `launches`, `shared` and the assembly text."""
-    return [_lower(captured) for captured in launches.captured if isinstance(captured, Captured)]
+def lower_all(launches: Launches, lines: int = 0) -> list[dict[str, object]]:
+    """Lower each captured launch; a row holds `assembly`, the text, and what a verdict says of a kernel.
+
+    `lines` is how many key lines of the intermediate code are wanted of each.
+    """
+    return [_lower(captured, lines) for captured in launches.captured if isinstance(captured, Captured)]
 
 
-def _lower(captured: Captured) -> dict[str, object]:
-    from triton._C.libtriton import ir
+def _lower(captured: Captured, lines: int) -> dict[str, object]:
+    from triton._C.libtriton import ir as native
     from triton.compiler.compiler import ASTSource, make_backend
     from triton.compiler.errors import CompilationError
     from triton.runtime import driver
@@ -156,8 +164,8 @@ def _lower(captured: Captured) -> dict[str, object]:
     metadata: dict[str, object] = {"target": target, **vars(options)}
     stages: dict[str, object] = {}
     backend.add_stages(stages, options, source.language)
-    context = ir.context()
-    ir.load_dialects(context)
+    context = native.context()
+    native.load_dialects(context)
     backend.load_dialects(context)
     try:
         module = source.make_ir(
@@ -168,9 +176,11 @@ def _lower(captured: Captured) -> dict[str, object]:
         if (node := getattr(error, "node", None)) is not None:
             error.candidate_line = get_jit_fn_file_line(captured.function)[1] + node.lineno - 1  # type: ignore
         raise
-    text = "ptx" if target.backend == "cuda" else "amdgcn"
+    text, ttgir = "ptx" if target.backend == "cuda" else "amdgcn", ""
     for name, stage in stages.items():
         module = stage(module, metadata)  # type: ignore[operator]
+        if name == "ttgir" and lines:
+            ttgir = str(module)
         if name == text:
             break
     return {
@@ -178,8 +188,15 @@ def _lower(captured: Captured) -> dict[str, object]:
         "launches": captured.launches,
         "shared": int(str(metadata.get("shared", 0))),
         "assembly": str(module),
+        "warps": metadata.get("num_warps"),
+        "stages": metadata.get("num_stages"),
+        "grid": list(captured.grid),
+        "lines": ir.key_lines(ttgir, str(module), lines) if lines else [],
     }
 
+
+_KNOWN = KernelStats.model_fields.keys() - {"occupancy"}
+"""What a runner's row may say of a kernel."""
 
 _assembled: dict[tuple[str, str], tuple[int | None, int | None, str]] = {}
 
@@ -207,16 +224,20 @@ def assemble(
         if shared > limit:
             message = f"kernel {name} needs {shared} bytes of shared memory a block; {target} has {limit}"
             findings.append(Finding(rule="shared-memory", message=message))
-        stats.append(KernelStats(name=name, registers=registers, spills=spills, shared=shared, launches=launches))
+        known = {"name": name, "registers": registers, "spills": spills, "shared": shared, "launches": launches}
+        stats += loaded([{**row, **known}], target)
     return stats, findings
 
 
-def loaded(rows: list[dict[str, object]]) -> list[KernelStats]:
-    """What a GPU's driver said of the kernels it loaded; rows of another form are left out."""
+def loaded(rows: list[dict[str, object]], target: str) -> list[KernelStats]:
+    """What is known of kernels, as a GPU's driver or the tools here say it; rows of another form are left out."""
     found = []
     for row in rows:
         with contextlib.suppress(ValidationError):
-            found.append(KernelStats.model_validate(row))
+            one = KernelStats.model_validate({key: value for key, value in row.items() if key in _KNOWN})
+            one.lines = ir.bounded(one.lines, ir.MOST)
+            one.occupancy = occupancy(target, one.registers, one.shared, one.warps)
+            found.append(one)
     return found
 
 

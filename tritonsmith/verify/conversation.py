@@ -62,7 +62,8 @@ class Conversation:
             zygote.wait_until_warm()
             self._start_clock()
             self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None))
-        self.ask(mode, {"do": "load", "mode": mode, "target": target, "source": source})
+        lines = self._settings.ir_lines
+        self.ask(mode, {"do": "load", "mode": mode, "target": target, "source": source, "lines": lines})
 
     def has(self, mode: str) -> bool:
         """Whether a runner of this mode has the candidate loaded."""

@@ -6,13 +6,14 @@ of three phases: `compile` (launches are compiled, not run), `run` (values count
 configuration) and `tune` (autotuners measure; nothing is recorded, as when a user calls).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from tritonsmith.verify import arguments, pointers
+from tritonsmith.verify import arguments, ir, pointers
 from tritonsmith.verify.ipc import extent
 from tritonsmith.verify.observe import Launch, Launches, address, poison, tensors
 
@@ -32,7 +33,9 @@ class Watch:
     launches: Launches
     phase: str = "run"
     stats: dict[str, dict[str, object]] = field(default_factory=dict)
-    """By kernel and specialisation: registers, spills, shared memory and launches."""
+    """By kernel and specialisation: what `types.KernelStats` holds of it."""
+    lines: int = 0
+    """Key lines of the intermediate code that are wanted of each."""
     tuners: list[Any] = field(default_factory=list)
     """Autotuners that took their first configuration and have not measured yet."""
 
@@ -119,9 +122,15 @@ def _record(
         row = watch.stats.setdefault(
             kernel.hash,
             {"name": function.__name__, "registers": kernel.n_regs, "spills": 4 * kernel.n_spills,
-             "shared": kernel.metadata.shared, "launches": 0},
+             "shared": kernel.metadata.shared, "launches": 0, "warps": kernel.metadata.num_warps,
+             "stages": kernel.metadata.num_stages, "grid": list(size), "lines": _lines(kernel, watch.lines)},
         )  # fmt: skip
         row["launches"] = int(str(row["launches"])) + 1
+        row["grid"] = max(cast("list[int]", row["grid"]), list(size), key=math.prod)
+
+
+def _lines(kernel: Any, most: int) -> list[str]:  # noqa: ANN401
+    return ir.key_lines(kernel.asm["ttgir"], kernel.asm.get("ptx", ""), most) if most else []
 
 
 MEMORY_SHARE = 0.4

@@ -79,6 +79,10 @@ class _CudaMeans(TorchFunctionMode):
             return False
         if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
             return torch.device("cuda", 0)
+        if func in (torch.Tensor.get_device, torch.get_device):
+            return 0
+        if func is torch.Tensor.type and len(args) == 1 and not kwargs:
+            return str(func(*args)).replace("torch.", "torch.cuda.", 1)
         named = {key: self._here(value) for key, value in (kwargs or {}).items()}
         if func is torch.Tensor.to:
             return func(*(self._here(arg) for arg in args), **named)

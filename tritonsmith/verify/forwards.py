@@ -159,6 +159,11 @@ class Forwards:
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
         return self._talk.ask(self.mode, header, inputs, bytes_of(truth))
 
+    def repeated(self, truth: numerics.Truth) -> Answer:
+        """Call the candidate once more on exactly what it was called on last."""
+        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True}
+        return self._talk.ask(self.mode, header, None, bytes_of(truth))
+
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
         """The second of two calls, for which `inputs` are written to the storage of the first one's."""
         with self._room.beside():

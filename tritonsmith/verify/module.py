@@ -19,7 +19,12 @@ class Module:
         for name, value in (pair for node in body for pair in _bound(node)):
             self.values.setdefault(name, []).append(value)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        called = {name: [f for value in made for f in _jits(value)] for name, made in self.values.items()}
+        inside = {f.id for made in called.values() for f in made if isinstance(f, ast.Name)}
+        self.bodies = [node for node in functions if any(map(_is_jit, node.decorator_list)) or node.name in inside]
+        """What is compiled for the GPU: kernels, and functions that they call."""
         self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
+        self.kernels |= {name for name, made in called.items() if made}
         self.aliases = dict(_aliases(tree))
         for node in ast.walk(tree):
             if (name := renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
@@ -70,9 +75,9 @@ class Module:
 
     def _named(self, node: ast.AST) -> Iterator[ast.AST]:
         for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id not in self.kernels:
+            if isinstance(part, ast.Name):
                 found = self.functions.get(part.id) or self.classes.get(part.id)
-                if found is not None and found is not self.model:
+                if found is not None and found is not self.model and part.id not in self.kernels:
                     yield found
                 yield from self.values.get(part.id, ())
             elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
@@ -184,6 +189,12 @@ def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 def _is_jit(decorator: ast.expr) -> bool:
     node = decorator.func if isinstance(decorator, ast.Call) else decorator
     return (isinstance(node, ast.Attribute) and node.attr == "jit") or (isinstance(node, ast.Name) and node.id == "jit")
+
+
+def _jits(value: ast.expr) -> list[ast.expr]:
+    """What a value is made of by `triton.jit(function)`, which people write in place of the decorator."""
+    parts = (part for part in ast.walk(value) if isinstance(part, ast.Call) and _is_jit(part.func))
+    return [part.args[0] for part in parts if part.args]
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ IMPORTS = {
     "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
     "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
     "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
-    "warnings", "abc", "torch.autograd.function",
+    "warnings", "abc", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
@@ -36,13 +36,18 @@ TORCH_CLOSED = {
     "from_file", "package", "onnx", "export", "fx", "func", "overrides", "classes", "serialization", "testing",
     "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
     "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
-    "backends", "profiler", "Generator",
+    "backends", "profiler", "Generator", "frombuffer", "asarray", "from_dlpack", "UntypedStorage", "TypedStorage",
+    "storage",
 }  # fmt: skip
-SPECIAL = {"__init__", "__version__", "__name__", "__doc__", "__call__", "__class__"}
-"""Names with underscores that lead nowhere new: `nn.Module.__init__(self)` builds a module."""
+SPECIAL = {
+    "__init__", "__version__", "__name__", "__doc__", "__call__", "__class__", "_calculate_fan_in_and_fan_out",
+    "_calculate_correct_fan", "_single", "_pair", "_triple", "_quadruple", "_ntuple", "_size_1_t", "_size_2_t",
+    "_size_3_t",
+}  # fmt: skip
+"""Names with underscores that lead nowhere new: `nn.Module.__init__(self)` builds a module, layers share the others."""
 TORCH_CUDA_OPEN = {
     "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
-    "get_device_capability", "get_device_name", "set_device", "amp", "is_bf16_supported",
+    "get_device_capability", "get_device_name", "set_device", "amp", "is_bf16_supported", "device_of",
 }  # fmt: skip
 TORCH_AUTOGRAD_OPEN = {"Function", "function"}
 
@@ -119,6 +124,6 @@ def closed(path: str) -> str | None:
     if parts[0] != "torch" or len(parts) < 2:
         return None
     opened = {"cuda": TORCH_CUDA_OPEN, "autograd": TORCH_AUTOGRAD_OPEN}.get(parts[1])
-    if parts[1] in TORCH_CLOSED:
+    if parts[1] in TORCH_CLOSED or (len(parts[1]) > 7 and parts[1].endswith("Storage")):
         return ".".join(parts[:2])
     return ".".join(parts[:3]) if opened is not None and len(parts) > 2 and parts[2] not in opened else None

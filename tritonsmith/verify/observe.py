@@ -33,6 +33,8 @@ class Launch:
     """Distinct bytes read, each counted once a launch."""
     bytes_stored: int = 0
     dot_flops: int = 0
+    said: str = ""
+    """What it was given besides tensors, where that is known; see `arguments.said`."""
 
 
 @dataclass
@@ -49,6 +51,10 @@ class Launches:
     """Memory findings of the interpreter: rule, message, line."""
     unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
     """By a storage's address, which bytes of a forward's fresh memory nothing has written; on the CPU only."""
+    lowered: bool = False
+    """Whether a kernel rounded float32 to fewer bits; on the CPU only."""
+    peeked: bool = False
+    """Whether Python took a number out of what kernels wrote."""
     captured: list[object] = field(default_factory=list)
     """Compiler inputs kept by capture mode."""
     most: int | None = None
@@ -58,7 +64,7 @@ class Launches:
         """Forget everything; called before each forward."""
         for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
             part.clear()
-        self.count = 0
+        self.count, self.lowered, self.peeked = 0, False, False
 
     def add(self, launch: Launch) -> None:
         """Record a launch; raises Enough beyond `most`."""
@@ -109,6 +115,7 @@ class Operators(TorchDispatchMode):
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._alive.extend(produced)
         written = self._launches.written
+        self._launches.peeked |= "_local_scalar_dense" in str(func) and address(args[0]) in written  # type: ignore
         if any(address(t) in written for t in tensors((args, kwargs or {}))):
             written.update(address(t) for t in produced)
             if "copy_" in str(func) and isinstance(args[0], torch.Tensor):
@@ -188,7 +195,8 @@ def to_device(tree: wire.Tree, device: str) -> Sequence[object]:
     if isinstance(tree, torch.Tensor):
         return tree.to(device)  # type: ignore[return-value]
     if isinstance(tree, (list, tuple)):
-        return type(tree)([to_device(item, device) for item in tree])  # type: ignore[arg-type]
+        items = [to_device(item, device) for item in tree]  # type: ignore[arg-type]
+        return items if isinstance(tree, list) else tuple(items)
     if isinstance(tree, dict):
         return {key: to_device(item, device) for key, item in tree.items()}  # type: ignore[return-value]
     return tree  # type: ignore[return-value]

@@ -6,13 +6,15 @@ and its stores must reach the output. Neither net computes values: that is `nume
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from tritonsmith.source import parse
 from tritonsmith.types import Finding
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
 from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, closed
+from tritonsmith.verify.observe import MAX_LAUNCHES
 from tritonsmith.verify.patches import patches
 
 Policy = Literal["strict", "lenient"]
@@ -34,6 +36,13 @@ DUNDERS = {
 }  # fmt: skip
 HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
 """Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
+ASKING = {"isinstance", "hasattr", "getattr", "type", "callable", "issubclass", "id", "repr", "vars", "dir"}
+"""Functions that tell a kernel whether Triton's interpreter runs it or the compiler reads it."""
+VIEWS = {"numpy", "storage", "untyped_storage"}
+"""Those of `HOST` that show a tensor's memory for as long as it lives."""
+FACTORIES = {f"torch.{name}" for name in ("arange", "zeros", "ones", "full", "tensor", "linspace", "logspace", "eye")}
+CONSUMERS = {"tolist", "item", "copy", "tobytes", "sum", "mean", "max", "min", "prod", "dtype", "shape", "size"}
+"""Methods that copy what they are asked of."""
 COMMON = {
     "os", "sys", "time", "random", "logging", "warnings", "copy", "operator", "abc", "contextlib", "json", "re",
     "string", "numpy", "inspect", "pathlib", "textwrap", "pprint", "statistics", "numbers", "types", "traceback",
@@ -50,7 +59,10 @@ TORCH_GLUE = {
     "result_type", "finfo", "iinfo", "Tensor", "dtype", "float32", "float16", "bfloat16", "float64", "int8", "int16",
     "int32", "int64", "uint8", "bool", "long", "half", "float", "double", "int", "contiguous_format", "channels_last",
     "get_default_dtype", "inference_mode", "is_grad_enabled", "scalar_tensor", "new_empty", "strided", "select",
-    "narrow", "clone", "inf", "pi", "nan", "preserve_format",
+    "narrow", "clone", "inf", "pi", "nan", "preserve_format", "view_as_real", "view_as_complex", "swapaxes", "swapdims",
+    "tensor_split", "hstack", "vstack", "dstack", "column_stack", "concatenate", "moveaxis", "diagonal", "unflatten",
+    "atleast_3d", "tile", "is_complex", "as_tensor", "t", "meshgrid", "can_cast", "empty_permuted",
+    "repeat_interleave", "enable_grad",
 }  # fmt: skip
 
 GLUE_OPERATORS = {
@@ -86,7 +98,14 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
         return [Finding(rule="syntax", message=f"not Python: {error}")]
     try:
         module = Module(without_dead_code(tree))
-        found = [*_structure(module), *_imports(module), *_names(tree), *_attributes(module), *_compute(module, policy)]
+        found = [
+            *_structure(module),
+            *_imports(module),
+            *_names(tree),
+            *_attributes(module),
+            *_kernels(module),
+            *_compute(module, policy),
+        ]
     except RecursionError:
         return [Finding(rule="syntax", message="expressions are nested too deeply")]
     return list({(finding.rule, finding.message, finding.line): finding for finding in found}.values())
@@ -234,19 +253,36 @@ def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iter
         yield from _loose_modules(module, child, local)
 
 
+def _kernels(module: Module) -> Iterator[Finding]:
+    """Python in a kernel by which it could tell who runs it, and so be another one when it is compiled."""
+    asking = ASKING | {
+        name
+        for name, values in module.values.items()
+        if any(isinstance(value, ast.Name) and value.id in ASKING for value in values)
+    }
+    for body in module.bodies:
+        stored = {n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own = stored | {n.arg for n in ast.walk(body) if isinstance(n, ast.arg)}
+        for node in ast.walk(body):
+            asks = isinstance(node, ast.Name) and node.id in asking and node.id not in own
+            same = isinstance(node, ast.Compare) and any(isinstance(o, (ast.Is, ast.IsNot)) for o in node.ops)
+            none = same and any(isinstance(part, ast.Constant) and part.value is None for part in ast.walk(node))
+            if asks or (same and not none):
+                word = node.id if isinstance(node, ast.Name) else "`is`"
+                message = f"{word} in a kernel tells the interpreter from the compiler; it is not allowed there"
+                yield Finding(rule="kernel-python", message=message, line=getattr(node, "lineno", None))
+
+
 def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     """Torch, or Python, computing in `forward` as far as the source shows it; the dynamic net sees the rest."""
     if policy != "strict":
         return
+    yield from _host(module)
     for root in module.reached():
         # What a module's own names are set to was computed when it was loaded, without the inputs.
         inner = [n for n in ast.walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
         for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in _taken(part)):
             line = getattr(node, "lineno", None)
-            taken = step(node) if isinstance(node, ast.expr) else None
-            if taken is not None and taken[1] in HOST:
-                message = f"{taken[1]} hands values to Python; under the strict policy the kernel must compute"
-                yield Finding(rule="host-compute", message=message, line=line)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
                 yield Finding(rule="torch-compute", message="@ multiplies matrices in torch", line=line)
             path = (module.path(node.func) if isinstance(node, ast.Call) else None) or ""
@@ -254,6 +290,39 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
             if functional or (path.startswith("torch.") and path.count(".") == 1 and path[6:] not in TORCH_GLUE):
                 message = f"{path} computes in torch; under the strict policy the kernel must"
                 yield Finding(rule="torch-compute", message=message, line=line)
+
+
+def _host(module: Module) -> Iterator[Finding]:
+    """Methods that hand values to Python: all of them in `forward`, and elsewhere views of memory that it could fill.
+
+    A view of a tensor that is made for it and let go of is honest, and so is one whose values are copied at once.
+    """
+    reached = {id(node) for root in module.reached() if not isinstance(root, ast.expr) for node in _taken(root)}
+    over = {id(node.value): node for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
+    called = {id(node.func): node for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+    seen = False
+    for node in ast.walk(module.tree):
+        taken = step(node) if isinstance(node, ast.expr) else None
+        names = [taken[1]] if taken is not None and not isinstance(getattr(node, "ctx", None), ast.Store) else []
+        names = node.kwd_attrs if isinstance(node, ast.MatchClass) else names
+        seen |= "numpy" in names
+        if taken is not None and id(node) not in reached:
+            after = over.get(id(called.get(id(node))))
+            let_go = isinstance(taken[0], ast.Call) and (module.path(taken[0].func) or "") in FACTORIES
+            names = [] if let_go or (after is not None and after.attr in CONSUMERS) else names
+        wanted = HOST if id(node) in reached else VIEWS
+        own = taken is not None and isinstance(taken[0], ast.Name) and taken[0].id == "self"
+        for name in names:
+            if name in wanted and not (own and name == "storage"):  # modules have no such method
+                yield _handed(name, node)
+    for node in ast.walk(module.tree) if seen else ():
+        if isinstance(node, ast.Call) and module.path(node.func) in ("torch.as_tensor", "torch.from_numpy"):
+            yield _handed("as_tensor", node)
+
+
+def _handed(name: str, node: ast.AST) -> Finding:
+    message = f"{name} hands values to Python; under the strict policy the kernel must compute"
+    return Finding(rule="host-compute", message=message, line=getattr(node, "lineno", None))
 
 
 def _taken(node: ast.AST) -> Iterator[ast.AST]:
@@ -289,17 +358,67 @@ def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
         findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
     elif not seen.get("touched"):
         findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))
+    work = seen.get("work")
+    if isinstance(work, Mapping) and work.get("lowered") is True:
+        message = "a kernel rounds float32 values to fewer bits, and the integers it finds from them may be others"
+        findings.append(Finding(rule="lower-precision", message=message))
     operators = seen.get("operators")
     if policy == "strict" and isinstance(operators, Mapping):
         computing = sorted(str(name) for name in operators if _short(str(name)) not in GLUE_OPERATORS)
         if computing:
             message = f"torch computes in forward: {', '.join(computing[:5])}; under the strict policy the kernel must"
             findings.append(Finding(rule="torch-compute", message=message))
+        rounded = _count(work, "rounded")
+        if rounded > MAX_SCALARS:
+            message = f"casts in torch round {rounded} values to integers; under the strict policy the kernel must"
+            findings.append(Finding(rule="torch-compute", message=message))
         scalars = _count(operators, "aten._local_scalar_dense.default") + _count(seen.get("work"), "values")
         if scalars > MAX_SCALARS:
             message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"
             findings.append(Finding(rule="host-compute", message=message))
     return findings
+
+
+def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping[str, object]) -> list[Finding]:
+    """What a forward launches that it did not launch when it was compiled, at the same sizes and on the same values.
+
+    `compiled` are the launches of that time. Numbers that a forward takes out of what kernels wrote may be others: no
+    kernel ran then.
+    """
+    launches, work = seen.get("launches"), seen.get("work")
+    peeked = isinstance(work, Mapping) and work.get("peeked") is True
+    words = ("name",) if peeked else ("name", "said")
+    known = {tuple(str(row.get(word)) for word in words) for row in compiled}
+    rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+    new = {tuple(str(row.get(word)) for word in words) for row in rows} - known
+    names = {name for name, *_ in known}
+    if not new or len(compiled) >= MAX_LAUNCHES:
+        return []
+    other = sorted({name for name, *_ in new if name not in names})
+    told = ", ".join(other) if other else f"{min(new)[0]} with other arguments"
+    message = f"forward launches {told} here, which it did not launch when it was compiled"
+    return [Finding(rule="uncompiled", message=message)]
+
+
+def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[Finding]:
+    """What a forward spares itself when it is called `again` on the contents it was called on last (`seen`).
+
+    An answer kept by its inputs' contents is right whenever it is asked for, and a timing that shows the same inputs
+    twice believes it.
+    """
+    first, second = (Counter(map(str, _launched(answer))) for answer in (seen, again))
+    if first == second:
+        return []
+    other = ", ".join(sorted(((first - second) or (second - first)).keys()))
+    message = (
+        f"called again on the same contents forward launches {other} {'fewer' if first - second else 'more'} times"
+    )
+    return [Finding(rule="cache", message=message)]
+
+
+def _launched(seen: Mapping[str, object]) -> list[object]:
+    launches = seen.get("launches")
+    return [row.get("name") for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
 
 
 def made_by_torch(seen: Mapping[str, object]) -> bool:

@@ -109,6 +109,8 @@ class Verifier:
         bench = self._bench(extensions, gpus, lender)
         self._lent = frozenset(lender.members) if lender is not None else frozenset()
         self._court = Court(settings, self.device, bench)
+        self._seats = threading.BoundedSemaphore(self.workers)
+        """All streams together have no more candidates under way than one may have."""
 
     def verify(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
         """Judge one candidate; `began` (time.monotonic seconds) counts against its time limit."""
@@ -195,7 +197,8 @@ class Verifier:
     def _verify(self, task: Task, candidate: Candidate, began: float | None, stopped: threading.Event) -> Verdict:
         verdict = self._cache.get(task.source, candidate.source) if self._cache is not None else None
         if verdict is None:
-            verdict = self._court.judge(task, candidate, began, stopped)
+            with self._seats:
+                verdict = self._court.judge(task, candidate, began, stopped)
             if self._cache is not None:
                 self._cache.put(task.source, candidate.source, verdict)
         verdict = verdict.model_copy(update={"task": task.id, "sample": candidate.sample})

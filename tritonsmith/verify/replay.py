@@ -75,16 +75,30 @@ def has_memory(model: nn.Module, first: Sequence[object], second: Sequence[objec
     return len(outputs[0]) != len(outputs[1]) or not all(map(_same, *outputs))
 
 
-def findings(seen: object, allowed: Effects) -> list[Finding]:
-    """What a candidate's forward did that the reference's does not; `seen` is a runner's note."""
+def findings(seen: Mapping[str, object], allowed: Effects) -> list[Finding]:
+    """What a candidate's forward did that the reference's does not; `seen` is a runner's answer."""
     found = []
-    notes = seen if isinstance(seen, Mapping) else {}
+    effects = seen.get("effects")
+    notes = effects if isinstance(effects, Mapping) else {}
     for rule, word in (("mutation", "forward changes {}, which the reference leaves alone"), ("alias", "{}")):
         rows = notes.get(rule)
         new = [str(row) for row in rows if row not in allowed[rule]] if isinstance(rows, list) else []
         if new:
             found.append(Finding(rule=rule, message=word.format(", ".join(new[:5]))))
-    return found
+    return found or list(_kept(seen.get("work"), notes.get("alias")))
+
+
+def _kept(work: object, shared: object) -> Iterator[Finding]:
+    """Outputs in memory that is older than the call: another call writes over them, the next one or the hundredth.
+
+    Those in inputs and in the reference's weights (`shared`) are judged by what the reference does.
+    """
+    old = work.get("old") if isinstance(work, Mapping) else None
+    known = [str(row) for row in shared] if isinstance(shared, list) else []
+    for place in old if isinstance(old, list) else []:
+        if not any(row.startswith(f"output {place} lies in") for row in known):
+            yield Finding(rule="alias", message=f"output {place} lies in memory that was there before the call")
+            return
 
 
 def refill(inputs: object, contents: object) -> None:

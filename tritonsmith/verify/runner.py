@@ -75,6 +75,7 @@ class Session:
         self.held: list[Sequence[object]] = []
         self.outputs: list[object] = []
         self.kept: object = None
+        self._lines = 0
         self._before: integrity.Snapshot | None = None
         self._weights: set[str] = set()
         self._places: dict[str, torch.Tensor] = {}
@@ -96,7 +97,7 @@ class Session:
 
     def load(self, header: dict[str, object], _: wire.Tree) -> Answer:
         """Import the candidate's source in the given mode."""
-        self.mode = str(header["mode"])
+        self.mode, self._lines = str(header["mode"]), int(str(header.get("lines", 0)))
         from tritonsmith.verify import compile as compiler
 
         if self.mode == "interpret":
@@ -104,6 +105,8 @@ class Session:
             compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":
             self.launches = compiler.capture_launches(str(header["target"]))
+        if self._watch is not None:
+            self._watch.lines = self._lines
         self._before = integrity.snapshot()
         with on_device(self.device):
             self.module = _import(str(header["source"]))
@@ -226,6 +229,7 @@ class Session:
             from tritonsmith.verify import cuda
 
             self._watch.run()
+            self._watch.stats.clear()
             fresh = cuda.guarded(self._guards)
         given = [inputs, *self.model.parameters(), *self.model.buffers()]
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
@@ -264,10 +268,11 @@ class Session:
         if self._watch is None:
             from tritonsmith.verify import compile as compiler
 
-            return {"kernels": compiler.lower_all(self.launches)}, None
+            return {"kernels": compiler.lower_all(self.launches, self._lines)}, None
         if self.model is None:
             raise RuntimeError("nothing is built")
         self.launches.clear()
+        self._watch.stats.clear()
         self._watch.compile_only()
         inputs = observe.to_device(tree, self.device)
         operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)

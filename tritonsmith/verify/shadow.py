@@ -3,8 +3,8 @@
 Finds accesses outside the tensors a launch was given, and races between programs: two programs that
 store different values to one address, or one that loads what another stores. The interpreter runs
 programs one after the other, so a race gives right values there and wrong ones on a GPU; it must be
-found from the accesses. A launch that uses atomics may order its programs through them, so only its
-accesses' bounds are checked. It also counts distinct bytes and dot-product operations for the roofline,
+found from the accesses. Programs may order themselves through atomics: `order` follows what they have heard of each
+other. It also counts distinct bytes and dot-product operations for the roofline,
 and rounds float32 operands to TF32 where the kernel asks for TF32, as the tensor cores do.
 
 Reads of memory that a forward allocated and nothing wrote are found as well (NVIDIA's compute-sanitizer calls
@@ -13,8 +13,9 @@ that initcheck): a poison would not show where a maximum or a comparison swallow
 Does not find races between threads of one program, nor reads of unwritten memory that is older than the forward.
 """
 
+import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,11 +24,13 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify import arguments, bfloat16, libdevice
+from tritonsmith.verify import arguments, bfloat16, combining, libdevice
 from tritonsmith.verify.observe import Launch, Launches, address, take_first_configuration, tensors
 
 _NOBODY, _SEVERAL = -1, -2
 _MAX_VIOLATIONS = 16
+_MAX_KNOWN = 1 << 24
+"""Numbers that may be kept of what programs know; of launches that need more only the bounds are checked."""
 
 Addresses = npt.NDArray[np.uint64]
 Lanes = npt.NDArray[np.bool_]
@@ -45,6 +48,20 @@ class _Region:
     reader: npt.NDArray[np.int32]
     unwritten: Lanes | None
     """Bytes of fresh memory that nothing has written yet; None where the memory is not fresh."""
+    written: npt.NDArray[np.int32] | None = None
+    """Each writer's time of its own, see `order`; None before the launch's first atomic: all are 0."""
+    read: npt.NDArray[np.int32] | None = None
+    """Each reader's."""
+    storer: npt.NDArray[np.int32] | None = None
+    """Who wrote last, and not atomically."""
+    stored: npt.NDArray[np.int32] | None = None
+    """Its time."""
+
+    def timed(self) -> None:
+        """Begin to note times."""
+        if self.written is None:
+            self.written, self.read = np.zeros_like(self.writer), np.zeros_like(self.writer)
+            self.storer, self.stored = self.writer.copy(), np.zeros_like(self.writer)
 
 
 class Shadow:
@@ -60,20 +77,33 @@ class Shadow:
                 self._regions[start] = _Region(
                     name, start, size, tensor.element_size(), empty, empty.copy(), launches.unwritten.get(start)
                 )
-        self.synchronised = False
-        self.program = 0
+        self.order = Order()
 
-    def load(self, pointers: Addresses, mask: Lanes, width: int) -> Lanes:
-        """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones."""
+    def begin(self, program: int, programs: int) -> None:
+        """Another program of the launch begins."""
+        self.order.begin(program, programs)
+
+    def load(self, pointers: Addresses, mask: Lanes, width: int, volatile: bool = False) -> Lanes:
+        """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones.
+
+        A volatile one waits for what an atomic sets: it hears what the setter knew.
+        """
         allowed, parts = self._split(pointers, mask, width, "load")
+        if volatile:
+            self._heard(pointers, mask)
+        program = self.order.program
         for region, _, at in parts:
             self._initialised(region, at)
             writer, reader = region.writer[at], region.reader[at]
             self._launch.bytes_loaded += width * _distinct(at[reader == _NOBODY])
-            if not self.synchronised:
-                other = (writer != _NOBODY) & (writer != self.program)
+            if not volatile:
+                other = self.order.apart(writer, _times(region.written, at))
                 self._race(region, at, other, writer, "reads what program {} writes")
-            region.reader[at] = np.where((reader == _NOBODY) | (reader == self.program), self.program, _SEVERAL)
+            alone = (reader == _NOBODY) | (reader == program)
+            if region.read is not None:
+                alone |= (reader != _SEVERAL) & ~self.order.apart(reader, region.read[at])
+                region.read[at] = self.order.time
+            region.reader[at] = np.where(alone, program, _SEVERAL)
         return allowed
 
     def store(self, pointers: Addresses, mask: Lanes, values: npt.NDArray[np.generic], width: int) -> Lanes:
@@ -85,34 +115,57 @@ class Shadow:
             writer, reader = region.writer[at], region.reader[at]
             self._launches.written.add(region.start)
             self._launch.bytes_stored += width * _distinct(at[writer == _NOBODY])
-            if not self.synchronised:
-                other = (writer != _NOBODY) & (writer != self.program)
-                if other.any():
-                    other &= _differs(pointers, lanes, values)
-                self._race(region, at, other, writer, "writes where program {} wrote another value")
-                read = (reader == _SEVERAL) | ((reader != _NOBODY) & (reader != self.program))
-                self._race(region, at, read, reader, "writes what program {} reads")
-            region.writer[at] = self.program
+            other = self.order.apart(writer, _times(region.written, at))
+            if other.any():
+                other &= _differs(pointers, lanes, values)
+            self._race(region, at, other, writer, "writes where program {} wrote another value")
+            read = self.order.apart(reader, _times(region.read, at))
+            if region.read is None:
+                read |= reader == _SEVERAL
+            else:  # of several readers the times are not kept
+                region.reader[at] = np.where(read, reader, _NOBODY)
+            self._race(region, at, read, reader, "writes what program {} reads")
+            self._written(region, at)
             _initialise(region, at, width)
         return allowed
 
-    def atomic(self, pointers: Addresses, mask: Lanes, width: int, reads: bool = True) -> Lanes:
-        """Note an atomic access; from here on the launch's programs may be ordered by it.
+    def atomic(self, pointers: Addresses, mask: Lanes, width: int, reads: bool = True, relaxed: bool = False) -> Lanes:
+        """Note an atomic access; through one of a single place programs may order themselves, if it is not `relaxed`.
 
         An exchange does not use what lay there: `reads` is false.
         """
-        self.synchronised = True
+        for region in self._regions.values():
+            region.timed()
         allowed, parts = self._split(pointers, mask, width, "atomic")
+        if not relaxed:
+            self._heard(pointers, mask)
         for region, _, at in parts:
             self._launches.written.add(region.start)
+            if region.storer is not None:
+                storer = region.storer[at]
+                other = self.order.apart(storer, _times(region.stored, at))
+                self._race(region, at, other, storer, "has an atomic where program {} stores")
             fresh = _distinct(at[region.writer[at] == _NOBODY])
             self._launch.bytes_loaded += width * fresh
             self._launch.bytes_stored += width * fresh
-            region.writer[at] = self.program
+            self._written(region, at, atomic=True)
             if reads:
                 self._initialised(region, at)
             _initialise(region, at, width)
+        if not relaxed and pointers.size == 1 and bool(mask.all()):
+            self.order.tell(int(pointers.flat[0]))
         return allowed
+
+    def _heard(self, pointers: Addresses, mask: Lanes) -> None:
+        if pointers.size == 1 and bool(mask.all()):
+            self.order.hear(int(pointers.flat[0]))
+
+    def _written(self, region: _Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
+        region.writer[at] = self.order.program
+        if region.written is not None:
+            region.written[at] = self.order.time
+        if region.storer is not None and region.stored is not None and not atomic:
+            region.storer[at], region.stored[at] = self.order.program, self.order.time
 
     def dot(self, flops: int) -> None:
         """Note a matrix product."""
@@ -176,7 +229,7 @@ class Shadow:
         first = int(np.flatnonzero(guilty)[0])
         other = "several" if others[first] == _SEVERAL else str(int(others[first]))
         where = f"element {int(at[first]) // region.itemsize} of {region.name}"
-        self._report("race", f"program {self.program} {what.format(other)}: {where}; their order is not defined")
+        self._report("race", f"program {self.order.program} {what.format(other)}: {where}; their order is not defined")
 
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
@@ -189,6 +242,59 @@ class Shadow:
         text = f"kernel {self._launch.name}: {message}"
         if all(seen["rule"] != rule or seen["line"] != line for seen in self._launches.violations):
             self._launches.violations.append({"rule": rule, "message": text, "line": line})
+
+
+class Order:
+    """What the programs of one launch have heard of each other, through atomics on single places.
+
+    Happens-before as in Flanagan and Freund 2009, section 2: a program's own time passes with each of its atomics, a
+    place remembers what those knew that used it, and a program knows what the places that it used remember. The
+    interpreter runs one program after the other, so only the present one's knowledge is held.
+    """
+
+    def __init__(self) -> None:
+        self.program = self.time = 0
+        self._programs = 1
+        self._known: npt.NDArray[np.int32] | None = None
+        """Up to which of its times the present program knows each other one; None: it knows nothing."""
+        self._places: dict[int, npt.NDArray[np.int32]] = {}
+        self._lost = False
+
+    def begin(self, program: int, programs: int) -> None:
+        """Another program begins, of so many."""
+        self.program, self.time, self._programs = program, 0, programs
+        self._known = None
+
+    def hear(self, place: int) -> None:
+        """The present program learns what a place remembers."""
+        if (told := self._places.get(place)) is not None:
+            self._known = told.copy() if self._known is None else np.maximum(self._known, told)
+
+    def tell(self, place: int) -> None:
+        """A place remembers what the present program knows and has done, whose time passes."""
+        self.time += 1
+        if self._lost or len(self._places) * self._programs > _MAX_KNOWN:
+            self._lost = True
+            self._places.clear()
+            return
+        if self._known is None:
+            self._known = np.zeros(self._programs, np.int32)
+        self._known[self.program] = self.time
+        before = self._places.get(place)
+        self._places[place] = self._known.copy() if before is None else np.maximum(before, self._known)
+
+    def apart(self, others: npt.NDArray[np.int32], times: npt.NDArray[np.int32] | int) -> Lanes:
+        """Which programs did what they did at their times without the present one's having heard of it."""
+        other = (others >= 0) & (others != self.program)
+        if self._lost:
+            return np.zeros_like(other)
+        if self._known is None or not other.any():
+            return other
+        return other & (self._known[np.where(other, others, 0)] <= times)
+
+
+def _times(kept: npt.NDArray[np.int32] | None, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | int:
+    return 0 if kept is None else kept[at]
 
 
 def _initialise(region: _Region, at: npt.NDArray[np.int64], width: int) -> None:
@@ -215,6 +321,7 @@ def install(launches: Launches) -> None:
     current: list[Shadow] = []
     bfloat16.install()
     libdevice.install()
+    combining.install()
     patched = _patch_once()
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
@@ -229,7 +336,7 @@ def install(launches: Launches) -> None:
     )
 
     def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
-        launch = Launch(self.fn.__name__, ())
+        launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs))
         arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
@@ -244,11 +351,13 @@ def install(launches: Launches) -> None:
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
-        current[-1].program = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z
+        count = int(np.prod(self.grid_dim))
+        current[-1].begin((x * self.grid_dim[1] + y) * self.grid_dim[2] + z, count)
 
     def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         width = _width(ptrs.get_element_ty())
-        allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width)
+        volatile = len(rest) == 4 and (bool(rest[-1]) or getattr(rest[1], "name", "") == "CV")
+        allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width, volatile)
         return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
 
     def masked_store(self, ptrs, value, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
@@ -258,16 +367,25 @@ def install(launches: Launches) -> None:
         return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
 
     def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
-        current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), _width(ptr.get_element_ty()))
+        width = _width(ptr.get_element_ty())
+        current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), width, relaxed=_relaxed(rest))
         return cas(self, ptr, *rest)
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
         reads = getattr(op, "name", "") != "XCHG"
-        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads)
+        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads, _relaxed(rest))
         return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
 
+    cast = builder.cast_impl
+
+    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        kind = dst_type.scalar
+        launches.lowered |= src.dtype.scalar == tl.float32 and kind.is_floating() and kind.primitive_bitwidth < 32
+        return cast(self, src, dst_type)
+
     def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        launches.lowered |= a.dtype.scalar == tl.float32 and getattr(input_precision, "name", "") == "TF32"
         if current:
             *batch, rows, inner = a.data.shape
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
@@ -292,7 +410,7 @@ def install(launches: Launches) -> None:
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
     builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
-    builder.create_dot = create_dot  # type: ignore
+    builder.create_dot, builder.cast_impl = create_dot, cast_impl  # type: ignore
     patch_tensor = interpreter._patch_lang_tensor
 
     def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
@@ -305,6 +423,16 @@ def install(launches: Launches) -> None:
     interpreter.TensorDescHandle.validate = lambda self: None  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     take_first_configuration()
+
+
+def _said(executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    named = {name: value for name, value in kwargs.items() if name in executor.arg_names}
+    try:
+        bound = inspect.signature(executor.fn).bind(*args, **named)
+        bound.apply_defaults()
+        return arguments.said(bound.arguments)
+    except TypeError:  # the launch will say so
+        return ""
 
 
 def _patch_once() -> set[frozenset[int]]:
@@ -333,6 +461,11 @@ def _patch_once() -> set[frozenset[int]]:
 def _constexpr_or_tensor(cls: type[tl.constexpr], *value: object) -> object:
     """A module's `tl.constexpr` times a tensor is a tensor; the interpreter would wrap it as a constant."""
     return value[0] if value and isinstance(value[0], tl.tensor) else object.__new__(cls)
+
+
+def _relaxed(rest: Sequence[object]) -> bool:
+    """Whether an atomic's order, the last but one of its arguments, orders nothing."""
+    return len(rest) > 1 and getattr(rest[-2], "name", "") == "RELAXED"
 
 
 def _width(dtype: tl.dtype) -> int:

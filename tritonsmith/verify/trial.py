@@ -53,7 +53,8 @@ class Trial:
         self._seen: dict[str, object] = {}
         self._launched: list[dict[str, object]] | None = None
         """The launches at the task's own sizes, where they could be captured."""
-        self._compiled: set[str] | None = None
+        self._compiled: list[dict[str, object]] | None = None
+        """The launches that were captured at tiny sizes and compiled."""
         self._finite = True
 
     # The stages.
@@ -86,13 +87,12 @@ class Trial:
         """Values at tiny sizes, then with new contents in the same storage."""
         outcome = self._compare_on(lambda p: [Variant("as given", p.tiny.task)], lambda p: p.tiny.shapes, again=True)
         # At the same sizes a candidate runs what it showed to the compiler, or it knows where it is.
-        ran = set(compiler.launch_counts(rows(self._seen, "launches")))
-        if outcome.ok and self._compiled is not None and not ran <= self._compiled:
-            names = ", ".join(sorted(ran - self._compiled))
-            message = f"forward launches {names} here, which it did not launch when it was compiled"
-            return Outcome(False, message, [Finding(rule="uncompiled", message=message)])
+        if outcome.ok and self._compiled is not None:
+            findings = policy.launched_otherwise(self._compiled, self._seen)
+            if findings:
+                return Outcome(False, findings[0].message, findings)
         rebuilt = outcome.ok and policy.made_by_torch(self._seen)
-        if rebuilt and self._made_again():
+        if rebuilt and self._made_again(self._prepared().tiny.task):
             return Outcome(False, policy.COPIED.message, [policy.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
         return outcome if replayed.ok else replayed
@@ -113,6 +113,8 @@ class Trial:
         outcome = self._compare_on(wanted, sizes)
         if not outcome.ok:
             return outcome
+        if policy.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
+            return Outcome(False, policy.COPIED.message, [policy.COPIED])
         try:
             findings = self._integrity() or self._sanitized()
         except RunnerFailed as failure:
@@ -160,13 +162,13 @@ class Trial:
             return [], findings
         self._launched = self._forwards.capture_whole()
         lowered = self._forwards.lower()
-        self._compiled = set(compiler.launch_counts(rows(seen, "launches")))
+        self._compiled = rows(seen, "launches")
         return compiler.assemble(lowered, self._target, self._talk.deadline)
 
     def _compile_here(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
         seen = self._forwards.compile(variant)
         findings = policy.check_run(seen, self._settings.policy)
-        return ([], findings) if findings else (compiler.loaded(rows(seen, "kernels")), [])
+        return ([], findings) if findings else (compiler.loaded(rows(seen, "kernels"), self._target), [])
 
     # Values.
 
@@ -217,7 +219,7 @@ class Trial:
                 torch.cuda.empty_cache()
         if mismatch is not None:
             return _mismatched(mismatch)
-        return Outcome(True, kernels=compiler.loaded(rows(seen, "kernels")) if self._gpu else [])
+        return Outcome(True, kernels=compiler.loaded(rows(seen, "kernels"), self._target) if self._gpu else [])
 
     def _replayed(self, rebuild: bool) -> Outcome:
         """Call a candidate again and again on the same storage with other contents; see `replay`.
@@ -231,13 +233,15 @@ class Trial:
             seen = self._seen
             if rebuild:
                 seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
-            findings = replay.findings(seen.get("effects"), replays.habits.effects)
+            findings = replay.findings(seen, replays.habits.effects)
             for inputs, truth in [] if findings else replays.again:
                 seen, output = self._forwards.refilled(inputs, truth)
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
                     return _mismatched(mismatch)
-                if findings := replay.findings(seen.get("effects"), replays.habits.effects):
+                if findings := replay.findings(seen, replays.habits.effects):
                     break
+            if not findings and replays.again:
+                findings = policy.remembered(seen, self._forwards.repeated(replays.again[-1][1])[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
             findings = findings or self._integrity()
         except RunnerFailed as failure:
@@ -263,9 +267,9 @@ class Trial:
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
 
-    def _made_again(self) -> bool:
+    def _made_again(self, task: Task) -> bool:
         """Whether torch makes the output of very different inputs too; see `policy.made_by_torch`."""
-        variant = Variant("values x -1000", self._prepared().tiny.task, factor=-1000.0)
+        variant = Variant("values x -1000", task, factor=-1000.0)
         try:
             seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
         except RunnerFailed:

@@ -3,6 +3,7 @@ whether it had made the output already.
 
 Copies are glue, but a transpose that `contiguous()` has written needs no kernel: one that only copies it did nothing.
 That shows in the values: some tensor that torch made of the inputs alone holds the output, and the output is no input.
+What a kernel merely copied counts as the input it was copied from.
 Runs beside the candidate, so its records are evidence, not proof. Large tensors are not looked at (`LIMIT`): a task's
 tiny sizes tell. Does not judge: see `policy`.
 """
@@ -22,6 +23,8 @@ from tritonsmith.verify.observe import Launches, address, tensors
 
 LIMIT = 1 << 26
 """Bytes of torch's results that are kept for the comparison with the output."""
+_FEW, _MANY = 8, 1 << 16
+"""Elements that tell an order from chance, and how many are looked at."""
 READS = {
     "tolist", "numpy", "apply_", "map_", "map2_", "storage", "untyped_storage", "__repr__", "__str__", "__format__",
     "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "share_memory_",
@@ -37,11 +40,17 @@ class Work(contextlib.AbstractContextManager["Work"]):
     """Watches one forward; `given` are the inputs and weights, `limit` the bytes that are kept for the comparison."""
 
     def __init__(self, launches: Launches, given: Iterable[object], limit: int = LIMIT) -> None:
-        self.bytes = self.flops = self.values = 0
+        self.bytes = self.flops = self.values = self.rounded = 0
         self._launches, self._given = launches, [t for t in tensors(list(given)) if t.numel()]
         self._known = {address(t) for t in self._given}
         self._kept: list[torch.Tensor] = []
+        self._alike: list[torch.Tensor] = []
+        """What torch moved of that a kernel had made in the order of what it was given: see `_moved`."""
+        self._fresh: set[int] = set()
+        """Addresses of the storages that this forward allocated."""
         self._room = limit
+        self._looks = limit > 0
+        """Whether values mean something: where launches are compiled and not run, memory holds anything."""
         self._modes = contextlib.ExitStack()
 
     def __enter__(self) -> "Work":
@@ -53,15 +62,30 @@ class Work(contextlib.AbstractContextManager["Work"]):
         self._modes.close()
 
     def report(self, output: object) -> dict[str, object]:
-        """The record as plain data; `made` is None where torch's results were too large to keep."""
-        found = [t.detach() for t in tensors(output) if t.numel()]
+        """The record as plain data.
+
+        `made` is None where torch's results were too large to keep; `old` are the places of outputs in memory that is
+        older than the forward, `rounded` counts the fractions that casts to integers lost, `lowered` is whether
+        integers were found from float32 values that a kernel rounded.
+        """
+        every = [t.detach() for t in tensors(output)]
+        found = [t for t in every if t.numel()]
         made = bool(found) and all(self._made(t) for t in found)
         return {
             "bytes": self.bytes,
             "flops": self.flops,
             "values": self.values,
             "made": made or (None if self._room < 0 else False),
+            "rounded": self.rounded,
+            "peeked": self._launches.peeked,
+            "lowered": self._launches.lowered and self._exact(found),
+            "old": [place for place, t in enumerate(every) if t.numel() and address(t) not in self._fresh],
         }
+
+    def _exact(self, outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether places or truths are asked of float32 values: rounding these changes seldom one, and then wholly."""
+        kinds = {t.dtype for t in (*self._given, *outputs) if t.is_floating_point()}
+        return kinds == {torch.float32} and any(not t.is_floating_point() for t in outputs)
 
     def _made(self, output: torch.Tensor) -> bool:
         """Whether an output is one of torch's results, or some of them side by side, and no input."""
@@ -69,7 +93,20 @@ class Work(contextlib.AbstractContextManager["Work"]):
             return False
         pieces = [piece.to(output.device) for piece in self._kept if piece.dtype == output.dtype]
         flat = [piece.flatten() for piece in pieces]
-        return _tiled(output.flatten(), flat, 0) or any(_tiled(output, pieces, dim) for dim in range(output.dim()))
+        whole = _tiled(output.flatten(), flat, 0) or any(_tiled(output, pieces, dim) for dim in range(output.dim()))
+        return whole or self._moved(output)
+
+    def _moved(self, output: torch.Tensor) -> bool:
+        """Whether all values of an output are inputs' that torch brought to their places, whatever kernels did to them
+        on the way and undid afterwards: a change of signs, say."""
+        if self._ordered(output) or not any(_orders(output, piece) for piece in self._alike):
+            return False
+        values = [t.detach().flatten() for t in self._given if t.dtype == output.dtype]
+        return bool(values) and bool(torch.isin(output, torch.cat(values).to(output.device)).all())
+
+    def _ordered(self, tensor: torch.Tensor) -> bool:
+        """Whether what a kernel wrote rises, or falls, with something of the same sizes that it was given."""
+        return any(_orders(tensor, other) for other in self._given)
 
     def read(self, name: str, args: Sequence[object]) -> None:
         """Note a function called on tensors, if it reads them."""
@@ -86,20 +123,40 @@ class Work(contextlib.AbstractContextManager["Work"]):
         mutable = bool(getattr(getattr(func, "_schema", None), "is_mutable", False))
         # What is copied over is no source of a copy.
         read = [t for t in tensors((args[1:] if name == "copy_" else args, named)) if t.numel()]
-        ours = bool(read) and all(address(t) in self._known or address(t) not in self._launches.written for t in read)
+        copies = [t for t in read if address(t) in self._launches.written and address(t) not in self._known]
+        with _unseen(self._launches):
+            ours = bool(read) and all(map(self._copied, copies))
+            alike = bool(copies) and not ours and all(map(self._ordered, copies))
         before = {address(t) for t in tensors((args, named))}
         result = call()
         produced = [t for t in tensors(result) if t.numel()]
-        if name.startswith("empty") or not (mutable or any(address(t) not in before for t in produced)):
+        if self._looks and name in ("_to_copy", "copy_"):
+            with _unseen(self._launches):
+                self.rounded += sum(_changed(source, t) for source in read[:1] for t in produced[:1])
+        # `torch.tensor` allocates where no operator is seen, and lifts what it made.
+        self._fresh |= {address(t) for t in produced} - (set() if name.startswith("lift") else before)
+        views = not (mutable or any(address(t) not in before for t in produced))
+        if alike:
+            self._alike += produced
+        if name.startswith("empty") or (views and not (ours and copies)):
             return result
         constant = name.startswith(_CONSTANT)
-        self.bytes += sum(t.numel() * t.element_size() for t in [*([] if constant else read), *produced])
+        moved = [*([] if constant else read), *produced] if not views else []
+        self.bytes += sum(t.numel() * t.element_size() for t in moved)
         formula = flop_registry.get(getattr(func, "_overloadpacket", None))
         self.flops += int(formula(*args, **named, out_val=result)) if formula else 0
         if ours and not constant:
             with _unseen(self._launches):
                 self._keep(produced)
         return result
+
+    def _copied(self, tensor: torch.Tensor) -> bool:
+        """Whether what a kernel wrote is what it was given, or what torch had made of that."""
+        if self._room < 0 or tensor.untyped_storage().nbytes() > LIMIT:
+            return False
+        flat = tensor.detach().flatten()
+        known = [t.detach().flatten() for t in (*self._given, *self._kept) if t.numel() == flat.numel()]
+        return any(_equal(flat, same) for other in known for same in _read_as(other, flat.dtype))
 
     def _keep(self, produced: Sequence[torch.Tensor]) -> None:
         """Remember the values, as the tensor shows them and as they lie in its whole storage."""
@@ -125,6 +182,33 @@ def _tiled(output: torch.Tensor, pieces: Sequence[torch.Tensor], dim: int) -> bo
         else:
             return False
     return True
+
+
+def _changed(source: torch.Tensor, cast: torch.Tensor) -> int:
+    """How many fractions a cast to integers lost, or numbers a cast to truths; memory nothing wrote holds NaN."""
+    if not source.is_floating_point() or cast.is_floating_point() or cast.is_complex() or not source.isfinite().any():
+        return 0
+    whole = (source == 0) | (source == 1) if cast.dtype == torch.bool else source == source.trunc()
+    return int((source.isfinite() & ~whole).sum())
+
+
+def _read_as(tensor: torch.Tensor, kind: torch.dtype) -> Iterator[torch.Tensor]:
+    """A flat tensor as a kernel may have copied it into one of another type: its numbers, or its bits."""
+    if tensor.dtype == kind or (tensor.is_floating_point() and kind.is_floating_point):
+        yield tensor.to(kind)
+    elif tensor.element_size() == kind.itemsize:
+        yield tensor.contiguous().view(kind)
+
+
+def _orders(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether small tensors of floats rise or fall together, place by place, and rest only together."""
+    if one.numel() != other.numel() or not _FEW <= one.numel() <= _MANY or not one.is_floating_point():
+        return False
+    if not other.is_floating_point() or one.device != other.device:
+        return False
+    order = other.detach().flatten().argsort()
+    steps, beside = (t.detach().flatten()[order].diff() for t in (one, other))
+    return bool(((steps > 0) == (beside > 0)).all() or ((steps < 0) == (beside > 0)).all()) and bool((steps != 0).any())
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:

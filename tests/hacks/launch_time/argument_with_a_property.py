@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: argument | torch-compute | dunder | exception
+# rule: argument | torch-compute | dunder | exception | host-compute
 # The interpreter asks for untyped_storage, size and stride instead; each question can work.
 import torch
 import triton

@@ -34,7 +34,7 @@ from tritonsmith.types import Task
 
 log = logging.getLogger(__name__)
 
-Prompt = Literal["plain", "bare", "traced"]
+Prompt = Literal["canonical", "plain", "bare", "traced"]
 
 SAMPLE = 50_000
 """Documents that the tokenizer learns from."""
@@ -57,7 +57,8 @@ def train(
     """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
-    under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`).
+    under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`), of which `canonical` needs rows
+    that were built so.
     """
     done = out / "model"
     if done.exists():
@@ -67,12 +68,15 @@ def train(
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
     documents: Mapping[str, Sequence[rows.Document]] = rows.read(data, "traced" if prompt == "traced" else "prompt")
     width = os.cpu_count() or 1
-    if prompt == "plain":
+    if prompt == "canonical":
+        prepare.check_canonical(documents["train"])
+    elif prompt == "plain":
         documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
     words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
+    words.chat_template = bpe.template(prompt)
     if length > size.positions:
         raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
-    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, width)
+    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, width, prompt == "canonical")
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
         levels[one.level].append(one)
@@ -134,7 +138,8 @@ def main(
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of a tokenizer to take instead.")] = None,
     copies: Annotated[int, typer.Option(help="Copies of each row under other names, to learn from too.")] = 8,
     prompt: Annotated[
-        Prompt, typer.Option(help="How tasks are shown; `traced` reads what `data draft` keeps.")
+        Prompt,
+        typer.Option(help="How tasks are shown; `canonical` needs --canonical data, `traced` what `data draft` keeps."),
     ] = "plain",
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
     tasks: Annotated[

@@ -62,13 +62,15 @@ class Place(NamedTuple):
     name: str
 
 
-def renamed(documents: Sequence[Document], copies: int, rng: random.Random) -> Iterator[Document]:
-    """Each document, and up to `copies` more of it under other names."""
+def renamed(
+    documents: Sequence[Document], copies: int, rng: random.Random, members: bool = False
+) -> Iterator[Document]:
+    """Each document, and up to `copies` more of it under other names; with `members` those of members alone change."""
     for one in documents:
         yield one
         anatomy = read(one) if copies else None
         if anatomy is not None:
-            others = {other.prompt: other for other in (anatomy.rename(rng) for _ in range(copies))}
+            others = {other.prompt: other for other in (anatomy.rename(rng, members) for _ in range(copies))}
             others.pop(one.prompt, None)
             yield from others.values()
 
@@ -90,11 +92,13 @@ class Anatomy:
     words: frozenset[str]
     """All words of the document."""
 
-    def rename(self, rng: random.Random) -> Document:
-        """The document under other names; some stay."""
+    def rename(self, rng: random.Random, members: bool = False) -> Document:
+        """The document under other names; some stay, with `members` all but those of members."""
         new: dict[tuple[int, str], str] = {}
         taken: set[str] = set()
         for scope, (names, pool) in enumerate(zip(self.names, self.pools, strict=True)):
+            if members and _SCOPES[scope] is not _members:
+                continue
             for name in names:
                 if rng.random() < CHANGED:
                     other = rng.choice(_OTHERS if rng.random() < OTHER else pool or _OTHERS)

@@ -1,0 +1,5 @@
+"""`python -m tritonsmith`: what `accelerate launch` starts in each process."""
+
+from tritonsmith.cli import main
+
+main()

@@ -1,0 +1,125 @@
+"""One round of best-of-N up to its verdicts: completions are drawn, judged as they end, and failures answered.
+
+In the round's folder: `records.completions.jsonl` (what was drawn), `records.jsonl` (each verdict as it came), and the
+same for each later turn (`records.turn2.jsonl`, ...). What is there is not done again. What is learnt from a round is
+in `best_of_n`.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tritonsmith import evaluate, jsonl, reward, turns
+from tritonsmith.config import Config, EvalConfig
+from tritonsmith.evaluate import Judge, Key, read
+from tritonsmith.prompts import Message, replied
+from tritonsmith.train.clock import Clock
+from tritonsmith.train.judging import Judging
+from tritonsmith.train.policy import Drawer
+from tritonsmith.train.stage import Stage
+from tritonsmith.types import Candidate, Record, Task, Verdict
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a round."""
+
+    records: list[Record]
+    chats: dict[Key, list[Message]]
+    """What each of them answers, by task and sample."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Who draws and judges a round, and where it is kept."""
+
+    config: Config
+    verifier: Judge
+    drawer: Drawer
+    model: Path | None
+    """What is drawn from; None: the configured model."""
+    folder: Path
+    number: int
+    clock: Clock
+
+    def held(self, tasks: Sequence[Task], stage: Stage) -> list[Turn]:
+        """The turns: first all candidates, then answers to what the verifier said of those that failed.
+
+        Where a kernel was given, an answer that is not clearly faster has failed too.
+        """
+        own = self.config.best_of_n
+        asked = {task.id: stage.ask(task) for task in tasks}
+        wanted = [(task, sample) for task in tasks for sample in range(own.n)]
+        chats = {(task.id, sample): asked[task.id] for task, sample in wanted}
+        found: list[Turn] = []
+        for turn in range(1, own.turns + 1):
+            records = self.judged(wanted, chats, turn)
+            found.append(Turn(records, chats))
+            left = {(one.task, one.sample): one for one in records if not _settled(one, stage)}
+            wanted = [(task, sample) for task, sample in wanted if (task.id, sample) in left]
+            chats = {key: replied(chats[key], one.completion, one.verdict) for key, one in left.items()}
+            if not wanted:
+                break
+        return found
+
+    def judged(self, wanted: Sequence[tuple[Task, int]], chats: Mapping[Key, list[Message]], turn: int) -> list[Record]:
+        """One turn's records, of which what is missing is drawn and judged."""
+        out = turns.file_of(self.folder / "records.jsonl", turn)
+        known = {(record.task, record.sample): record for record in read(out)}
+        if all((task.id, sample) in known for task, sample in wanted):
+            return [known[task.id, sample] for task, sample in wanted]
+        phase = f"rl/round-{self.number:02d}"
+        jobs: list[tuple[Task, Candidate]] = []
+
+        def settle(place: int, verdict: Verdict) -> None:
+            jsonl.append(out, evaluate.recorded(*jobs[place], verdict, phase, self.number, turn).model_dump_json())
+
+        workers = self.config.verify.workers or os.cpu_count() or 1
+        with Judging(self.verifier, workers, on_verdict=settle) as judging:
+
+            def submit(task: Task, candidate: Candidate) -> None:
+                jobs.append((task, candidate))
+                judging.submit(task, candidate)
+
+            with self.clock.counting("sample"):
+                drafts = self._draw(wanted, chats, out, turn, submit)
+            self.drawer.rest()
+            with self.clock.counting("wait"):
+                judging.close()
+                judging.verdicts()
+        self.clock.add("verify", judging.seconds)
+        # What an earlier process drew and did not judge, and what the verifier failed at.
+        return evaluate.judged(wanted, drafts, self.verifier, out, phase, self.number, turn)
+
+    def _draw(
+        self,
+        wanted: Sequence[tuple[Task, int]],
+        chats: Mapping[Key, list[Message]],
+        out: Path,
+        turn: int,
+        submit: Callable[[Task, Candidate], None],
+    ) -> dict[Key, str]:
+        """A turn's completions: in the first several of each prompt, later one of each conversation."""
+        own = self.config.best_of_n
+        drawing = EvalConfig(
+            samples=own.n,
+            temperature=own.temperature,
+            top_p=own.top_p,
+            max_new_tokens=own.max_new_tokens,
+            batch=own.sample_batch,
+        )
+        sampler, seed = self.drawer.of(self.model), self.config.run.seed + 1_000_003 * (self.number + 1)
+        if turn > 1:
+            return turns.draw(sampler, wanted, chats, drawing, out, seed=seed + 1000 * turn, on_draw=submit)
+        tasks = list({task.id: task for task, _ in wanted}.values())
+        path = out.with_suffix(".completions.jsonl")
+        return evaluate.draw(
+            sampler, tasks, drawing, path, seed=seed, on_draw=submit, ask=lambda task: chats[task.id, 0]
+        )
+
+
+def _settled(record: Record, stage: Stage) -> bool:
+    """Whether nothing is left to say of an answer."""
+    given = stage.given.get(record.task)
+    return record.verdict.correct if given is None else reward.beats(record.verdict, given)
