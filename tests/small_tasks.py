@@ -19,8 +19,8 @@ from tritonsmith.types import Task
 _SWEEP = """
 import importlib.util, json, sys
 import torch
-from tritonsmith.verify import observe, shadow
-shadow.install(observe.Launches())  # mends triton 3.6's interpreter under numpy >= 2.4
+from tritonsmith.verify import interpret, observe
+interpret.install(observe.Launches())  # mends triton 3.6's interpreter under numpy >= 2.4
 def load(name, source):
     path = f"{sys.argv[2]}/{name}.py"
     open(path, "w").write(source)

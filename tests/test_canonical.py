@@ -136,5 +136,11 @@ def test_strange_bindings_keep_their_names() -> None:
     assert canonical(task(source)).source == plain(source)
 
 
+def test_a_variable_that_hides_what_is_torchs_is_not_taken_for_it() -> None:
+    source = SEEN.replace("import torch\n", "import torch\nfrom torch import relu\n", 1)
+    source = source.replace("        v1 = F", "        relu = 2.0\n        v1 = relu * F")
+    assert canonical(task(source)).source == plain(source)
+
+
 def test_a_prompt_shows_it() -> None:
     assert messages(task(TOLD), "canonical") == [{"role": "user", "content": SEEN}]

@@ -138,7 +138,10 @@ def test_a_forward_that_needs_values_is_compiled_at_tiny_sizes() -> None:
 def test_on_the_cpu_a_right_candidate_is_built_once_for_each_size(
     verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once to be captured, then with the values at tiny sizes, and at full sizes, besides the capture at its own."""
+    """Once to be captured, then with the values at tiny sizes, and at full sizes, besides the capture at its own.
+
+    At tiny sizes it is called twice more with other contents, and once more with those of the last call.
+    """
     asked: list[str] = []
     real = Conversation.ask
 
@@ -151,6 +154,6 @@ def test_on_the_cpu_a_right_candidate_is_built_once_for_each_size(
     assert judge(judged, DOUBLE, double()).correct
     assert asked == [
         "load", "build", "forward", "whole", "compile",
-        "load", "build", "forward", "forward", "forward", "release", "check",
+        "load", "build", "forward", "forward", "forward", "forward", "release", "check",
         "build", "forward", "check",
     ]  # fmt: skip

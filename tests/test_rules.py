@@ -3,7 +3,8 @@
 import pytest
 from judging import FORWARD, HEAD, KERNEL, double
 
-from tritonsmith.verify.policy import check_source, launched_otherwise
+from tritonsmith.verify.conduct import launched_otherwise
+from tritonsmith.verify.policy import check_source
 
 
 def _rules(source: str) -> set[str]:
@@ -39,8 +40,12 @@ def test_values_that_a_constructor_takes_are_honest(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "asks"),
     [("if isinstance(BLOCK, tl.constexpr):", True), ("if hasattr(offsets, 'handle'):", True), ("if BLOCK is n:", True),
+     ("if tl.load is (None or LOAD):", True), ("if tl.load == LOAD:", True), ("if n and (tl.load or 0) == n:", True),
+     ("if tl.constexpr(tl.load) != LOAD:", True), ("f = tl.load\n    if f == LOAD:", True),
      ("if x_ptr is not None:", False), ("for id in range(2):", False), ("id = n\n    if id > 2:", False),
-     ("if BLOCK > 16:", False)],
+     ("if BLOCK > 16:", False), ("if x_ptr.dtype.element_ty == tl.float16:", False),
+     ("if tl.program_id(0) == 0:", False), ("if tl.sum(offsets.to(tl.int32)) == 0:", False),
+     ("if tl.reduce(offsets, 0, tl.maximum) == 0:", False)],
 )  # fmt: skip
 def test_a_kernel_may_not_ask_who_runs_it(line: str, asks: bool) -> None:
     kernel = KERNEL.replace("    mask = ", f"    {line}\n        n += 0\n    mask = ")

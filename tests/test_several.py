@@ -138,6 +138,15 @@ def test_who_does_not_know_the_secret_is_not_served() -> None:
         assert len(Far(desk.address).verify_many(jobs(1))) == 1
 
 
+def test_a_desk_whose_listener_went_before_closes() -> None:
+    """It may look whether the desk is open just as that closes, behind a connection that was short."""
+    with Desk(Quick()) as desk:
+        desk._open = False
+        assert len(Far(desk.address).verify_many(jobs(1))) == 1
+        desk._listening.join(10.0)
+        assert not desk._listening.is_alive()
+
+
 def test_streams_together_have_no_more_candidates_under_way_than_one(
     verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,9 @@ from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
 
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify import bfloat16
+from tritonsmith.verify.observe import Launch, Launches
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.shadow import Order
+from tritonsmith.verify.shadow import Order, Shadow
 
 
 def _task(forward: str, inputs: str = "torch.randn(64, 48)") -> Task:
@@ -323,3 +324,45 @@ def test_what_is_not_known_of_too_many_programs_is_no_race() -> None:
         order.tell(place)
     order.begin(1, 1 << 25)
     assert not order.apart(np.zeros(1, np.int32), 0).any()
+
+
+class Memory:
+    """Two floats under shadow, and a counter; programs of one launch use them one after the other."""
+
+    def __init__(self) -> None:
+        self.tensor, self.launches = torch.zeros(3), Launches()
+        self.launch = Launch("k", (2,))
+        self.shadow = Shadow(self.launches, self.launch, [("x", self.tensor)])
+
+    def at(self, *places: int) -> tuple[np.ndarray, np.ndarray]:
+        pointers = np.array([self.tensor.data_ptr() + 4 * place for place in places], np.uint64)
+        return pointers, np.ones(len(places), bool)
+
+    def rules(self) -> set[str]:
+        return {str(one["rule"]) for one in self.launches.violations}
+
+
+@pytest.mark.parametrize(("ticket", "races"), [("before", True), ("between", False)])
+def test_of_two_readers_neither_is_forgotten_beside_an_atomic(ticket: str, races: bool) -> None:
+    """A shift in place: a program reads its own place and the next one's, then writes its own."""
+    memory = Memory()
+    for program in (0, 1):
+        memory.shadow.begin(program, 2)
+        if ticket == "before":
+            memory.shadow.atomic(*memory.at(2), 4)
+        memory.shadow.load(*memory.at(*range(program, 2)), 4)
+        if ticket == "between":
+            memory.shadow.atomic(*memory.at(2), 4)
+        memory.shadow.store(*memory.at(program), np.ones(1, np.float32), 4)
+    assert ("race" in memory.rules()) is races
+
+
+def test_bytes_that_are_read_again_after_a_store_count_once_beside_an_atomic() -> None:
+    memory = Memory()
+    memory.shadow.begin(0, 1)
+    memory.shadow.atomic(*memory.at(2), 4)
+    before = memory.launch.bytes_loaded
+    for _ in range(3):
+        memory.shadow.load(*memory.at(0), 4)
+        memory.shadow.store(*memory.at(0), np.ones(1, np.float32), 4)
+    assert memory.launch.bytes_loaded - before == 4

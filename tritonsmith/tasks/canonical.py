@@ -73,6 +73,8 @@ class _Modules(ast.NodeTransformer):
         return ast.Module([*parse("\n".join(heads)).body, *rest], tree.type_ignores)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in self._paths and not isinstance(node.ctx, ast.Load):
+            raise ValueError(f"{node.id} is torch's here and something else there")
         return self._named(self._paths[node.id]) if node.id in self._paths else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

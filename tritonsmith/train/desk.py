@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -53,16 +54,19 @@ class Desk:
         self.address = Address(str(scratch.new() / "desk"), secrets.token_bytes(32))
         self._listener = Listener(self.address.path, "AF_UNIX", backlog=64, authkey=self.address.key)
         self._open = True
-        self._threads: list[threading.Thread] = []
-        self._start(self._listen)
+        self._serving: list[threading.Thread] = []
+        self._listening = _started(self._listen)
 
     def close(self, patience: float = 10.0) -> None:
         """Serve nobody any more; those that have not hung up yet have `patience` seconds for it."""
         self._open = False
-        with contextlib.suppress(OSError, EOFError):
-            self.address.connect(END).close()  # wakes the listener
+        # Wakes the listener; one that went by itself would never answer who says more than hello.
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as hello:
+            hello.settimeout(1.0)
+            hello.connect(self.address.path)
         end = time.monotonic() + patience
-        for thread in self._threads:
+        self._listening.join(timeout=patience)
+        for thread in self._serving:
             thread.join(timeout=max(end - time.monotonic(), 0.0))
         self._listener.close()
 
@@ -74,11 +78,6 @@ class Desk:
     ) -> None:
         self.close(patience=10.0 if error is None else 0.0)
 
-    def _start(self, target: Callable[..., None], *args: object) -> None:
-        thread = threading.Thread(target=target, args=args, name="tritonsmith-desk", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
     def _listen(self) -> None:
         while self._open:
             try:
@@ -86,7 +85,8 @@ class Desk:
             except (OSError, EOFError, AuthenticationError) as error:  # who hung up at once, or knows no secret
                 log.debug("desk: %r", error)
                 continue
-            self._start(self._serve, connection)
+            self._serving = [thread for thread in self._serving if thread.is_alive()]
+            self._serving.append(_started(self._serve, connection))
 
     def _serve(self, connection: Connection) -> None:
         with connection, contextlib.suppress(OSError, EOFError):  # a rank that died needs no answer
@@ -95,7 +95,7 @@ class Desk:
                 self._serve_judging(self._judge, connection)
             elif purpose == KEEP and self._keep is not None:
                 self._serve_keeping(self._keep, connection)
-            # All else is the end, or meant for another desk.
+            # All else is meant for another desk.
 
     def _serve_judging(self, judge: Judge, connection: Connection) -> None:
         def tell(index: int, verdict: Verdict) -> None:
@@ -120,6 +120,12 @@ class Desk:
                 log.exception("what another rank reported could not be kept")  # it finds the connection closed
                 return
             connection.send_bytes(END)
+
+
+def _started(target: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=args, name="tritonsmith-desk", daemon=True)
+    thread.start()
+    return thread
 
 
 def _jobs(connection: Connection) -> Iterator[tuple[Task, Candidate]]:

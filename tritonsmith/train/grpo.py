@@ -86,6 +86,7 @@ class CurriculumTrainer(GRPOTrainer):
             if not self.due.batch.settled:
                 with self.clock.counting("wait"):
                     self.due.batch.found()
+                    ranks.meet()  # without a limit in time: what follows has one, and another's verdicts may be late
                 self.clock.add("verify", self.due.batch.judging.seconds)
             inputs = self.due.inputs
         made = super()._generate_and_score_completions(inputs)

@@ -147,7 +147,7 @@ class _Run:
         """Improve the mid-end by rounds of best-of-N, on the kernels that the frontend stored."""
         with self._midend() as (config, verifier):
             givens = midend.training(self.config, self.train, verifier)
-            rows = midend.rows(config, verifier) if config.best_of_n.replay else []
+            rows = self._unleaked(midend.rows(config, verifier), "midend.data") if config.best_of_n.replay else []
             tasks, stage = [one.task for one in givens], midend.stage(config, givens)
             best_of_n.train(config, tasks, verifier, self._existing("midend/sft"), rows, stage=stage)
 

@@ -17,8 +17,8 @@ from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import TaskModule
 from tritonsmith.types import Task
+from tritonsmith.verify.conduct import GLUE_OPERATORS
 from tritonsmith.verify.observe import tensors
-from tritonsmith.verify.policy import GLUE_OPERATORS
 
 Kind = Literal["stream", "reduce", "window", "scan", "matmul", "convolution", "depthwise"]
 

@@ -9,7 +9,7 @@ from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Task
-from tritonsmith.verify import numerics, observe, policy, wire
+from tritonsmith.verify import conduct, numerics, observe, wire
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFailed, rows
 from tritonsmith.verify.material import Draws, Fails, Material, Supply
 from tritonsmith.verify.policy import Policy
@@ -149,7 +149,7 @@ class Forwards:
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.
-        if not loaded and policy.check_run(seen := self._compiled(material), self._policy):
+        if not loaded and conduct.check_run(seen := self._compiled(material), self._policy):
             return seen, None
         with self._room.beside():
             return self._talk.ask(self.mode, {**header, "kept": True}, None, room)

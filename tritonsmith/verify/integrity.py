@@ -45,6 +45,8 @@ _NAMESPACES = (
     "tritonsmith.verify.runner.Session", "tritonsmith.verify.observe", "tritonsmith.verify.observe.Operators",
     "tritonsmith.verify.observe.Launches", "tritonsmith.verify.wire", "tritonsmith.verify.timing",
     "tritonsmith.verify.timing.Stopwatch", "tritonsmith.verify.shadow", "tritonsmith.verify.shadow.Shadow",
+    "tritonsmith.verify.interpret", "tritonsmith.verify.work", "tritonsmith.verify.work.Work",
+    "tritonsmith.verify.replay", "tritonsmith.verify.arguments", "tritonsmith.verify.combining",
     "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch", "tritonsmith.verify.cuda.Guards",
     "tritonsmith.verify.ipc", "tritonsmith.verify.integrity",
 )  # fmt: skip
@@ -233,7 +235,7 @@ def _interpreters(space: _Namespace, value: object) -> bool:
 
 @functools.cache
 def _interpreter_files() -> frozenset[str]:
-    names = ("triton.runtime.interpreter", "tritonsmith.verify.shadow", "tritonsmith.verify.libdevice")
+    names = ("triton.runtime.interpreter", "tritonsmith.verify.interpret", "tritonsmith.verify.libdevice")
     return frozenset(str(importlib.import_module(name).__file__) for name in names)
 
 

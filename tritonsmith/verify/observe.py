@@ -211,6 +211,6 @@ def take_first_configuration() -> None:
 
 def watch_interpreter(launches: Launches) -> None:
     """Record what interpreted kernels load, store and multiply, and check every access."""
-    from tritonsmith.verify import shadow
+    from tritonsmith.verify import interpret
 
-    shadow.install(launches)
+    interpret.install(launches)

@@ -13,7 +13,7 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Mismatch, Task
-from tritonsmith.verify import baselines, measure, numerics, policy, replay, roofline, share, wire
+from tritonsmith.verify import baselines, conduct, measure, numerics, policy, replay, roofline, share, wire
 from tritonsmith.verify import compile as compiler
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, memory_findings, rows
 from tritonsmith.verify.forwards import Forwards
@@ -88,12 +88,12 @@ class Trial:
         outcome = self._compare_on(lambda p: [Variant("as given", p.tiny.task)], lambda p: p.tiny.shapes, again=True)
         # At the same sizes a candidate runs what it showed to the compiler, or it knows where it is.
         if outcome.ok and self._compiled is not None:
-            findings = policy.launched_otherwise(self._compiled, self._seen)
+            findings = conduct.launched_otherwise(self._compiled, self._seen)
             if findings:
                 return Outcome(False, findings[0].message, findings)
-        rebuilt = outcome.ok and policy.made_by_torch(self._seen)
+        rebuilt = outcome.ok and conduct.made_by_torch(self._seen)
         if rebuilt and self._made_again(self._prepared().tiny.task):
-            return Outcome(False, policy.COPIED.message, [policy.COPIED])
+            return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
         return outcome if replayed.ok else replayed
 
@@ -113,8 +113,8 @@ class Trial:
         outcome = self._compare_on(wanted, sizes)
         if not outcome.ok:
             return outcome
-        if policy.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
-            return Outcome(False, policy.COPIED.message, [policy.COPIED])
+        if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
+            return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         try:
             findings = self._integrity() or self._sanitized()
         except RunnerFailed as failure:
@@ -158,7 +158,7 @@ class Trial:
 
     def _compile_ahead(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
         seen = self._forwards.capture(variant)
-        if findings := policy.check_run({**seen, "touched": True}, self._settings.policy):
+        if findings := conduct.check_run({**seen, "touched": True}, self._settings.policy):
             return [], findings
         self._launched = self._forwards.capture_whole()
         lowered = self._forwards.lower()
@@ -167,7 +167,7 @@ class Trial:
 
     def _compile_here(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
         seen = self._forwards.compile(variant)
-        findings = policy.check_run(seen, self._settings.policy)
+        findings = conduct.check_run(seen, self._settings.policy)
         return ([], findings) if findings else (compiler.loaded(rows(seen, "kernels"), self._target), [])
 
     # Values.
@@ -208,7 +208,7 @@ class Trial:
             seen, output = self._forwards.run(variant, material, again)
             if variant.label == "as given":
                 self._seen = seen
-            findings = memory_findings(seen) or policy.check_run(seen, self._settings.policy)
+            findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy)
             if findings:
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
@@ -241,7 +241,7 @@ class Trial:
                 if findings := replay.findings(seen, replays.habits.effects):
                     break
             if not findings and replays.again:
-                findings = policy.remembered(seen, self._forwards.repeated(replays.again[-1][1])[0])
+                findings = conduct.remembered(seen, self._forwards.repeated(replays.again[-1][1])[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
             findings = findings or self._integrity()
         except RunnerFailed as failure:
@@ -268,13 +268,13 @@ class Trial:
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
 
     def _made_again(self, task: Task) -> bool:
-        """Whether torch makes the output of very different inputs too; see `policy.made_by_torch`."""
+        """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""
         variant = Variant("values x -1000", task, factor=-1000.0)
         try:
             seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
         except RunnerFailed:
             return True
-        return policy.made_by_torch(seen)
+        return conduct.made_by_torch(seen)
 
     def _failed(self, failure: RunnerFailed) -> Outcome:
         """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""

@@ -5,7 +5,7 @@ Copies are glue, but a transpose that `contiguous()` has written needs no kernel
 That shows in the values: some tensor that torch made of the inputs alone holds the output, and the output is no input.
 What a kernel merely copied counts as the input it was copied from.
 Runs beside the candidate, so its records are evidence, not proof. Large tensors are not looked at (`LIMIT`): a task's
-tiny sizes tell. Does not judge: see `policy`.
+tiny sizes tell. Does not judge: see `conduct`.
 """
 
 import contextlib

@@ -134,7 +134,7 @@ def _warm() -> None:
     modules += [
         "tritonsmith.verify.runner",
         "tritonsmith.verify.compile",
-        "tritonsmith.verify.shadow",
+        "tritonsmith.verify.interpret",
         "tritonsmith.verify.replay",
     ]
     for module in modules:

@@ -1,0 +1,125 @@
+"""The policy's dynamic net: the judgement of what `observe` and `work` saw a forward do.
+
+Under `strict` torch may only allocate, view, copy, cast and compute shapes; a kernel must have been launched and its
+stores must reach the output. Computes no values: that is `numerics`. Rules over the source are in `policy`.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from tritonsmith.types import Finding
+from tritonsmith.verify.observe import MAX_LAUNCHES
+from tritonsmith.verify.policy import Policy
+
+MAX_SCALARS = 16
+"""Single values that a forward may read (`item`): a scale or a length, not the data."""
+GLUE_OPERATORS = {
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros",
+    "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "zero_", "fill_", "fill", "arange",
+    "scalar_tensor", "lift_fresh", "lift_fresh_copy", "tensor", "resize_", "view", "_unsafe_view", "reshape",
+    "_reshape_alias", "view_as", "expand", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "slice",
+    "narrow", "as_strided", "alias", "detach", "detach_", "flatten", "unflatten", "unbind", "split",
+    "split_with_sizes", "chunk", "unfold", "diagonal", "movedim", "swapaxes", "view_as_real", "view_as_complex",
+    "transpose_", "t_", "squeeze_", "unsqueeze_", "as_strided_", "clone", "copy_", "_to_copy", "contiguous", "to",
+    "copy", "cat", "stack", "constant_pad_nd", "_copy_from", "repeat", "_local_scalar_dense", "item", "is_same_size",
+    "stride", "size", "sym_size", "sym_stride", "numel", "dim", "is_contiguous", "_has_compatible_shallow_copy_type",
+    "set_", "record_stream", "is_pinned", "device", "empty_permuted", "unsafe_split",
+    "unsafe_chunk", "lift", "is_nonzero",
+    "unsafe_split_with_sizes", "resize",
+}  # fmt: skip
+"""Aten operators that move or name memory but compute no value."""
+
+
+def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
+    """What one `forward` did against the policy; `seen` is a runner's answer."""
+    findings = []
+    launches = seen.get("launches")
+    if not (isinstance(launches, list) and launches):
+        findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
+    elif not seen.get("touched"):
+        findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))
+    work = seen.get("work")
+    if isinstance(work, Mapping) and work.get("lowered") is True:
+        message = "a kernel rounds float32 values to fewer bits, and the integers it finds from them may be others"
+        findings.append(Finding(rule="lower-precision", message=message))
+    operators = seen.get("operators")
+    if policy == "strict" and isinstance(operators, Mapping):
+        computing = sorted(str(name) for name in operators if _short(str(name)) not in GLUE_OPERATORS)
+        if computing:
+            message = f"torch computes in forward: {', '.join(computing[:5])}; under the strict policy the kernel must"
+            findings.append(Finding(rule="torch-compute", message=message))
+        rounded = _count(work, "rounded")
+        if rounded > MAX_SCALARS:
+            message = f"casts in torch round {rounded} values to integers; under the strict policy the kernel must"
+            findings.append(Finding(rule="torch-compute", message=message))
+        scalars = _count(operators, "aten._local_scalar_dense.default") + _count(seen.get("work"), "values")
+        if scalars > MAX_SCALARS:
+            message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"
+            findings.append(Finding(rule="host-compute", message=message))
+    return findings
+
+
+def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping[str, object]) -> list[Finding]:
+    """What a forward launches that it did not launch when it was compiled, at the same sizes and on the same values.
+
+    `compiled` are the launches of that time. Numbers that a forward takes out of what kernels wrote may be others: no
+    kernel ran then.
+    """
+    launches, work = seen.get("launches"), seen.get("work")
+    peeked = isinstance(work, Mapping) and work.get("peeked") is True
+    words = ("name",) if peeked else ("name", "said")
+    known = {tuple(str(row.get(word)) for word in words) for row in compiled}
+    rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+    new = {tuple(str(row.get(word)) for word in words) for row in rows} - known
+    names = {name for name, *_ in known}
+    if not new or len(compiled) >= MAX_LAUNCHES:
+        return []
+    other = sorted({name for name, *_ in new if name not in names})
+    told = ", ".join(other) if other else f"{min(new)[0]} with other arguments"
+    message = f"forward launches {told} here, which it did not launch when it was compiled"
+    return [Finding(rule="uncompiled", message=message)]
+
+
+def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[Finding]:
+    """What a forward spares itself when it is called `again` on the contents it was called on last (`seen`).
+
+    An answer kept by its inputs' contents is right whenever it is asked for, and a timing that shows the same inputs
+    twice believes it.
+    """
+    first, second = (Counter(map(str, _launched(answer))) for answer in (seen, again))
+    if first == second:
+        return []
+    other = ", ".join(sorted(((first - second) or (second - first)).keys()))
+    message = (
+        f"called again on the same contents forward launches {other} {'fewer' if first - second else 'more'} times"
+    )
+    return [Finding(rule="cache", message=message)]
+
+
+def _launched(seen: Mapping[str, object]) -> list[object]:
+    launches = seen.get("launches")
+    return [row.get("name") for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+
+
+def made_by_torch(seen: Mapping[str, object]) -> bool:
+    """Whether, in this run, torch had made the output of the inputs before a kernel copied it.
+
+    With some inputs an honest kernel changes nothing either (a clamp of small values behind a `cat`): only what is so
+    with other inputs too is `COPIED`.
+    """
+    work = seen.get("work")
+    return isinstance(work, Mapping) and work.get("made") is True
+
+
+COPIED = Finding(rule="decoy", message="torch had made the output already; the kernels only copy it")
+
+
+def _count(record: object, name: str) -> int:
+    value = record.get(name) if isinstance(record, Mapping) else None
+    return value if isinstance(value, int) else 0
+
+
+def _short(operator: str) -> str:
+    """`relu` of `aten.relu.default`; a name outside aten stays whole and so matches nothing."""
+    namespace, _, rest = operator.partition(".")
+    return rest.split(".")[0] if namespace == "aten" else operator

@@ -1,0 +1,184 @@
+"""Triton's interpreter as it runs candidates: every access goes by `shadow`, and what a GPU does otherwise is mended.
+
+Integers wrap, float32 operands are rounded to TF32 where the kernel asks for TF32, as the tensor cores do, and what the
+interpreter does slowly or not at all is done here or in `combining`, `bfloat16` and `libdevice`. Judges nothing.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+
+from tritonsmith.verify import arguments, bfloat16, combining, libdevice
+from tritonsmith.verify.observe import Launch, Launches, take_first_configuration, tensors
+from tritonsmith.verify.shadow import Shadow
+
+
+def install(launches: Launches) -> None:
+    """Put the shadow between the interpreter and memory, for this process."""
+    builder = interpreter.InterpreterBuilder
+    current: list[Shadow] = []
+    bfloat16.install()
+    libdevice.install()
+    combining.install()
+    patched = _patch_once()
+    # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
+    shared = interpreter.interpreter_builder
+    shared.options = replace(shared.options, sanitize_overflow=False)
+    execute = interpreter.GridExecutor.__call__
+    load, store = builder.create_masked_load, builder.create_masked_store
+    cas, rmw, dot, program = (
+        builder.create_atomic_cas,
+        builder.create_atomic_rmw,
+        builder.create_dot,
+        builder.set_grid_idx,
+    )
+
+    def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs))
+        arguments.check(launches, launch.name, [*args, *kwargs.values()])
+        named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
+        given = [(name, tensor) for name, value in named for tensor in tensors(value)]
+        current.append(Shadow(launches, launch, given))
+        patched.clear()
+        try:
+            return execute(self, *args, **kwargs)
+        finally:
+            launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
+            current.pop()
+            launches.add(launch)
+
+    def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        program(self, x, y, z)
+        count = int(np.prod(self.grid_dim))
+        current[-1].begin((x * self.grid_dim[1] + y) * self.grid_dim[2] + z, count)
+
+    def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        width = _width(ptrs.get_element_ty())
+        volatile = len(rest) == 4 and (bool(rest[-1]) or getattr(rest[1], "name", "") == "CV")
+        allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width, volatile)
+        return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
+
+    def masked_store(self, ptrs, value, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        lanes = np.broadcast_to(mask.data, ptrs.data.shape)
+        values = np.broadcast_to(value.data, ptrs.data.shape)
+        allowed = current[-1].store(ptrs.data, lanes, values, _width(ptrs.get_element_ty()))
+        return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
+
+    def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        width = _width(ptr.get_element_ty())
+        current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), width, relaxed=_relaxed(rest))
+        return cas(self, ptr, *rest)
+
+    def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        lanes = np.broadcast_to(mask.data, ptr.data.shape)
+        reads = getattr(op, "name", "") != "XCHG"
+        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads, _relaxed(rest))
+        return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
+
+    cast = builder.cast_impl
+
+    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        kind = dst_type.scalar
+        launches.lowered |= src.dtype.scalar == tl.float32 and kind.is_floating() and kind.primitive_bitwidth < 32
+        return cast(self, src, dst_type)
+
+    def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        launches.lowered |= a.dtype.scalar == tl.float32 and getattr(input_precision, "name", "") == "TF32"
+        if current:
+            *batch, rows, inner = a.data.shape
+            current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
+        return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
+
+    def unseen(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        def call(*args):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN202
+            launches.active = True
+            try:
+                return method(*args)
+            finally:
+                launches.active = False
+
+        return call
+
+    executor = interpreter.GridExecutor
+    # The copies are the interpreter's; a grid function or a kernel's body that computes in torch is the candidate's.
+    executor._init_args_hst, executor._restore_args_dev = map(  # type: ignore[method-assign]
+        unseen, (executor._init_args_hst, executor._restore_args_dev)
+    )
+    executor.__call__ = run
+    builder.set_grid_idx = set_grid_idx
+    builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
+    builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
+    builder.create_dot, builder.cast_impl = create_dot, cast_impl  # type: ignore
+    patch_tensor = interpreter._patch_lang_tensor
+
+    def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        # triton 3.6 converts one-element arrays with int(), which numpy >= 2.4 refuses.
+        patch_tensor(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.squeeze()))
+
+    interpreter._patch_lang_tensor = patch_lang_tensor
+    # A descriptor's rows must be 16 bytes apart on a GPU; those of a task made smaller need not be.
+    interpreter.TensorDescHandle.validate = lambda self: None  # type: ignore[method-assign]
+    tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
+    take_first_configuration()
+
+
+def _said(executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    named = {name: value for name, value in kwargs.items() if name in executor.arg_names}
+    try:
+        bound = inspect.signature(executor.fn).bind(*args, **named)
+        bound.apply_defaults()
+        return arguments.said(bound.arguments)
+    except TypeError:  # the launch will say so
+        return ""
+
+
+def _patch_once() -> set[frozenset[int]]:
+    """Spare the interpreter from patching triton.language anew at every call of a device function.
+
+    It does so at each `tl.sum` or `tl.zeros`, a third of its time, though one launch needs it once for
+    each set of modules that its functions see. Returns what is patched; a new launch must clear it.
+    """
+    patched: set[frozenset[int]] = set()
+    original: Callable[..., object] = interpreter._patch_lang
+    nothing: list[Callable[[], object]] = []
+
+    def patch(fn):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        visible = frozenset(id(value) for value in fn.__globals__.values() if value is tl or value is tl.core)
+        if visible in patched:
+            return nothing[0]()
+        patched.add(visible)
+        scope = original(fn)
+        nothing[:] = [type(scope)]  # triton 3.7 wants an object that restores; an empty one restores nothing
+        return scope
+
+    interpreter._patch_lang = patch
+    return patched
+
+
+def _constexpr_or_tensor(cls: type[tl.constexpr], *value: object) -> object:
+    """A module's `tl.constexpr` times a tensor is a tensor; the interpreter would wrap it as a constant."""
+    return value[0] if value and isinstance(value[0], tl.tensor) else object.__new__(cls)
+
+
+def _relaxed(rest: Sequence[object]) -> bool:
+    """Whether an atomic's order, the last but one of its arguments, orders nothing."""
+    return len(rest) > 1 and getattr(rest[-2], "name", "") == "RELAXED"
+
+
+def _width(dtype: tl.dtype) -> int:
+    return max(1, dtype.primitive_bitwidth // 8)
+
+
+def _operand(handle: interpreter.TensorHandle, precision: object) -> interpreter.TensorHandle:
+    """A dot operand as the tensor cores see it."""
+    if handle.dtype.scalar == tl.float32 and getattr(precision, "name", "") == "TF32":
+        bits = np.ascontiguousarray(handle.data).view(np.uint32)
+        rounded = (bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)
+        finite = np.isfinite(handle.data)
+        return interpreter.TensorHandle(np.where(finite, rounded.view(np.float32), handle.data), tl.float32)
+    return bfloat16.widen(handle)
