@@ -252,3 +252,15 @@ def test_of_a_kernel_that_was_given_only_what_is_clearly_faster_is_learnt_from()
     found = [best_of_n.Turn(records, {("t", i): [] for i in range(3)})]
     rows = best_of_n.keep(Config(), [task], found, {"t": right("t", 0, "g = 1", speed=1.5).verdict})
     assert [row.completion[0]["content"] for row in rows] == ["c = 1"]
+
+
+def test_what_is_solved_already_is_not_learnt_from() -> None:
+    tasks = [Task(id=name, level=1, source="import torch") for name in ("easy", "hard", "never")]
+    wrong = right("hard", 1, "h = 2")
+    wrong = wrong.model_copy(update={"verdict": wrong.verdict.model_copy(update={"correct": False})})
+    missed = wrong.model_copy(update={"task": "never"})
+    records = [right("easy", 0, "e = 1"), right("easy", 1, "e = 2"), right("hard", 0, "h = 1"), wrong, missed]
+    found = [best_of_n.Turn(records, {(one.task, one.sample): [] for one in records})]
+    for rate, learnt in ((1.0, ["easy", "easy", "hard"]), (0.9, ["hard"]), (0.4, [])):
+        rows = best_of_n.keep(Config(best_of_n=BestOfNConfig(max_rate=rate)), tasks, found)
+        assert [row.task for row in rows] == learnt

@@ -129,6 +129,9 @@ class BestOfNConfig(_Section):
     n: PositiveInt = 10
     keep: PositiveInt = 3
     """N = 10, K = 3: requirements row 2."""
+    max_rate: Share = 1.0
+    """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
+    outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
     turns: PositiveInt = 1
     """Turns of each completion: what failed is answered with what the verifier said of it, and drawn once more. A right
     answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than

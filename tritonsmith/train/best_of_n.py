@@ -105,7 +105,8 @@ def keep(
     """Turn the best K distinct correct candidates of each task into training rows, each with what it answered.
 
     Where a task has a kernel that was `given`, only what is clearly faster than it. A later turn's reward is
-    discounted: it counts for what it is worth to the conversation's first turn.
+    discounted: it counts for what it is worth to the conversation's first turn. Tasks that are solved already
+    (`best_of_n.max_rate`) give none.
     """
     scheme, cap = config.reward.scheme, config.reward.cap
     by_task: defaultdict[str, list[tuple[Record, list[Message]]]] = defaultdict(list)
@@ -114,8 +115,13 @@ def keep(
             before = (given or {}).get(record.task)
             if before is None or reward.beats(record.verdict, before):
                 by_task[record.task].append((record, turn.chats[record.task, record.sample]))
+    first: defaultdict[str, list[bool]] = defaultdict(list)
+    for record in found[0].records:
+        first[record.task].append(record.verdict.correct)
     rows = []
     for task in tasks:
+        if fmean(first[task.id] or [False]) > config.best_of_n.max_rate:
+            continue
         own = by_task[task.id]
         verdicts, sources = [one.verdict for one, _ in own], [one.source for one, _ in own]
         worth = [credit.first_turn(reward.score(one.verdict, scheme, cap), one.turn) for one, _ in own]
