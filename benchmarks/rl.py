@@ -49,7 +49,7 @@ from tritonsmith.progress import Watched
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import best_of_n, grpo, models, trainer
 from tritonsmith.train.policy import Drawer
-from tritonsmith.train.run import _locked, check_leakage, judges
+from tritonsmith.train.run import check_leakage, judges, locked
 from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
 
@@ -424,7 +424,7 @@ def run(
         reward == "hierarchical" if timing is None else timing, prompt,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
-    with _locked(out):
+    with locked(out):
         same_as_before(config, out)
         (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
         found = tasks_of(tasks, specs)

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, said, write
+from tritonsmith import jsonl
+from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, said
 from tritonsmith.errors import UserError
 from tritonsmith.types import Task
 
@@ -72,8 +73,9 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_other_trouble_with_the_disk_names_the_place(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no-such-folder"), said(tmp_path):
-        write(tmp_path / "no-such-folder" / "file", "text")
+    (tmp_path / "no-folder").write_text("a file")
+    with pytest.raises(UserError, match="no-folder"), said(tmp_path):
+        jsonl.write(tmp_path / "no-folder" / "file", "text")
 
 
 def test_two_processes_do_not_build_in_one_place(tmp_path: Path) -> None:

@@ -45,3 +45,10 @@ def test_a_row_that_is_no_object_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('1\n[]\n"x"\n{"n": 3}\n')
     assert list(jsonl.read(path)) == [{"n": 3}]
+
+
+def test_a_small_file_is_there_whole_and_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "state.json"
+    jsonl.write(path, "first")
+    jsonl.write(path, "second")
+    assert path.read_text() == "second" and list(path.parent.iterdir()) == [path]

@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, tiny_folder
 
 
 def test_two_processes_cannot_work_in_one_run(tmp_path: Path) -> None:
-    with run._locked(tmp_path), pytest.raises(ConfigError, match="another process"), run._locked(tmp_path):
+    with run.locked(tmp_path), pytest.raises(ConfigError, match="another process"), run.locked(tmp_path):
         pass
 
 

@@ -1,4 +1,4 @@
-"""Append-only JSONL that survives kill -9: whole lines are durable, a torn last line is dropped."""
+"""Files that survive kill -9: append-only JSONL, of which a torn last line is dropped, and small ones, whole or not."""
 
 import json
 import os
@@ -16,6 +16,14 @@ def append(path: Path, line: str) -> None:
         file.write((b"\n" if torn else b"") + line.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def write(path: Path, text: str) -> None:
+    """Write a small file, of any kind, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def _torn(size: int, path: Path) -> bool:

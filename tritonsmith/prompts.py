@@ -76,16 +76,21 @@ def midend_messages(task: Task, source: str, verdict: Verdict, style: Style = "b
     return [{"role": "system", "content": _render("system.j2")}, *asked] if style == "full" else asked
 
 
+def as_asked(task: Task, style: Style) -> Task:
+    """The task as a model of that style knows it, for whom answers to learn from are made; the source of most is as it
+    is."""
+    if style != "canonical":
+        return task
+    from tritonsmith.tasks.canonical import canonical  # runs the task, so torch is needed
+
+    return canonical(task)
+
+
 def _shown(task: Task, style: Style) -> str:
     """The task's text in a style."""
-    # The task is run for these two, so torch is needed.
-    if style == "canonical":
-        from tritonsmith.tasks.canonical import canonical
-
-        return canonical(task).source
-    source = task.source.strip()
+    source = as_asked(task, style).source.strip()
     if style == "traced":
-        from tritonsmith.tasks import traced
+        from tritonsmith.tasks import traced  # likewise
 
         graph = traced.describe(task)
         return source if graph is None else _render("traced.j2", source=source, lines=graph.splitlines())

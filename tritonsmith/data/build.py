@@ -18,12 +18,13 @@ from pathlib import Path
 
 from pebble import ProcessExpired
 
+from tritonsmith import jsonl
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data import export
 from tritonsmith.data.census import Census
 from tritonsmith.data.draw import Drawing
 from tritonsmith.data.sources import source
-from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, said, write
+from tritonsmith.data.store import Answer, Item, Made, Settings, Store, Survey, said
 from tritonsmith.data.survey import forms
 from tritonsmith.data.workers import CONVERT_SECONDS, Workers, workers
 from tritonsmith.errors import UserError
@@ -103,7 +104,7 @@ def _suite(store: Store) -> frozenset[str]:
     if kept.get("digest") != digest:
         kept = {"digest": digest, "forms": forms(tasks)}
         with said(path):
-            write(path, json.dumps(kept))
+            jsonl.write(path, json.dumps(kept))
     return frozenset(kept["forms"]) - {""}
 
 

@@ -20,10 +20,11 @@ from datasets import Dataset, Features, List, Value, disable_progress_bars
 from pebble import ProcessExpired, ProcessPool
 from pydantic import BaseModel, ConfigDict
 
+from tritonsmith import jsonl
 from tritonsmith.data.draw import Drawing
 from tritonsmith.data.sources import source
 from tritonsmith.data.split import split_of
-from tritonsmith.data.store import said, write
+from tritonsmith.data.store import said
 from tritonsmith.data.survey import forms
 from tritonsmith.data.work import convert, start
 from tritonsmith.data.workers import DRAW_SECONDS, PRELOADED, RENEWAL
@@ -103,7 +104,7 @@ def draft(
 def _agree(path: Path, settings: Settings) -> None:
     """Keep the settings of the first call; another one's must be the same."""
     if not path.exists():
-        write(path, settings.model_dump_json())
+        jsonl.write(path, settings.model_dump_json())
     elif Settings.model_validate_json(path.read_text()) != settings:
         raise UserError(f"{path.parent} holds drafts of other settings; take another folder or remove it")
 

@@ -13,10 +13,11 @@ from datasets import Dataset, Features, List, Value
 from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from pydantic import BaseModel
 
+from tritonsmith import jsonl
 from tritonsmith.data import card, choose
 from tritonsmith.data.census import Census, Counting
 from tritonsmith.data.rows import SPLITS, Split
-from tritonsmith.data.store import Settings, Store, said, write
+from tritonsmith.data.store import Settings, Store, said
 
 PART = 10_000
 """Rows a Parquet file."""
@@ -129,8 +130,8 @@ def export(store: Store, settings: Settings, suite: frozenset[str], n: int | Non
     census.leaks = vars(choose.leaks(seen))
     with said(store.out):
         _replace(partial, store.out / "data")
-        write(store.out / "census.json", census.model_dump_json())
-        write(store.out / "README.md", card.render(census, settings))
+        jsonl.write(store.out / "census.json", census.model_dump_json())
+        jsonl.write(store.out / "README.md", card.render(census, settings))
     return census
 
 

@@ -8,13 +8,13 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tritonsmith import jsonl, reward
+from tritonsmith import reward
 from tritonsmith.data.faster import Gain, Improvement, faster
 from tritonsmith.data.lower import convert
 from tritonsmith.data.pair import Pair
+from tritonsmith.data.pairs import kept_rows
 from tritonsmith.data.rows import Row
-from tritonsmith.progress import bar
-from tritonsmith.prompts import Style, midend_messages, render_completion
+from tritonsmith.prompts import Style, as_asked, midend_messages, render_completion
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Job, Verifier
 
@@ -29,16 +29,7 @@ def write_rows(tasks: Sequence[Task], verifier: Verifier, path: Path, style: Sty
 
     What the file holds already is not judged again; a task that left no row is tried again by a second call.
     """
-    wanted = {task.id for task in tasks}
-    known = {row.task: row for row in map(Row.model_validate, jsonl.read(path)) if row.task in wanted}
-    missing = [task for task in tasks if task.id not in known]
-    with bar("faster kernels", len(missing)) as advance:
-        for fresh in _verified(missing, verifier, style):
-            if fresh is not None:
-                jsonl.append(path, fresh.model_dump_json())
-                known[fresh.task] = fresh
-            advance(1)
-    return [known[task.id] for task in tasks if task.id in known]
+    return kept_rows(tasks, path, lambda missing: _verified(missing, verifier, style), "faster kernels")
 
 
 def row(task: Task, improvement: Improvement, before: Verdict, style: Style) -> Row:
@@ -59,8 +50,9 @@ def _verified(tasks: Sequence[Task], verifier: Verifier, style: Style) -> Iterat
 
     def jobs() -> Iterator[Job]:
         for task in tasks:
-            plain = convert(task)
-            found = faster(task, plain) if isinstance(plain, Pair) else plain
+            given = as_asked(task, style)
+            plain = convert(given)
+            found = faster(given, plain) if isinstance(plain, Pair) else plain
             if not isinstance(found, Improvement):
                 log.debug("nothing faster for %s: %s", task.id, found.reason)
                 continue

@@ -5,7 +5,7 @@ thing, from many sources in many processes into a data set with splits, see `bui
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tritonsmith import jsonl
@@ -13,8 +13,7 @@ from tritonsmith.data import work
 from tritonsmith.data.rows import Row
 from tritonsmith.data.store import Answer
 from tritonsmith.progress import bar
-from tritonsmith.prompts import Style, messages, render_completion
-from tritonsmith.tasks.canonical import canonical
+from tritonsmith.prompts import Style, as_asked, messages, render_completion
 from tritonsmith.types import Candidate, Task
 from tritonsmith.verify.pool import Job, Verifier
 
@@ -30,11 +29,21 @@ def write_pairs(tasks: Sequence[Task], verifier: Verifier, path: Path, style: St
     What the file holds already is not judged again; a task that left no row is tried again by a second call. `style`
     is one of `prompts.messages`.
     """
+    return kept_rows(tasks, path, lambda missing: _verified(missing, verifier, style), "pairs")
+
+
+def kept_rows(
+    tasks: Sequence[Task], path: Path, make: Callable[[Sequence[Task]], Iterator[Row | None]], title: str
+) -> list[Row]:
+    """The rows of tasks, in their order: those that a file holds, and what `make` gives for the others, added to it.
+
+    `make` gives a row or None for each task, in any order, and `title` is what its progress goes under.
+    """
     wanted = {task.id for task in tasks}
     known = {one.task: one for one in read_pairs(path) if one.task in wanted}
     if missing := [task for task in tasks if task.id not in known]:
-        with bar("pairs", len(missing)) as advance:
-            for fresh in _verified(missing, verifier, style):
+        with bar(title, len(missing)) as advance:
+            for fresh in make(missing):
                 if fresh is not None:
                     jsonl.append(path, fresh.model_dump_json())
                     known[fresh.task] = fresh
@@ -43,7 +52,7 @@ def write_pairs(tasks: Sequence[Task], verifier: Verifier, path: Path, style: St
 
 
 def read_pairs(path: Path) -> list[Row]:
-    """The rows of a file that `write_pairs` wrote; empty where there is none."""
+    """The rows of a file that `kept_rows` wrote; empty where there is none."""
     return [Row.model_validate(fields) for fields in jsonl.read(path)]
 
 
@@ -65,7 +74,7 @@ def _verified(tasks: Sequence[Task], verifier: Verifier, style: Style) -> Iterat
     def jobs() -> Iterator[Job]:
         nonlocal missed
         for task in tasks:
-            _, (answer,) = work.convert(canonical(task) if style == "canonical" else task, [SOURCE])
+            _, (answer,) = work.convert(as_asked(task, style), [SOURCE])
             if answer.kind == "candidate":
                 asked.append((task, answer))
                 yield task, Candidate(task=task.id, source=answer.code)

@@ -125,7 +125,7 @@ class Store:
         path = self.out / "settings.json"
         if not path.exists():
             with said(self.out):
-                write(path, settings.model_dump_json(indent=2))
+                jsonl.write(path, settings.model_dump_json(indent=2))
             return
         try:
             there = Settings.model_validate_json(path.read_text())
@@ -194,13 +194,6 @@ def said(out: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         advice = "; nothing that was made is lost: make room and give the same command again" if full else ""
         raise UserError(f"{error.filename or out}: {error.strerror}{advice}") from error
-
-
-def write(path: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 def _rows(path: Path) -> Iterator[dict[str, object] | None]:

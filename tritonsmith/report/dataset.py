@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from tritonsmith import __version__
+from tritonsmith import __version__, jsonl
 from tritonsmith.data import census as censuses
 from tritonsmith.data.census import Census
 from tritonsmith.data.rows import SPLITS, ContrastiveRow, PairRow
-from tritonsmith.data.store import Settings, said, write
+from tritonsmith.data.store import Settings, said
 from tritonsmith.report import figures, html
 from tritonsmith.report.build import Plot
 
@@ -54,7 +54,7 @@ def build(out: Path) -> Path:
     )
     path = out / "histogram.html"
     with said(path):
-        write(path, text)
+        jsonl.write(path, text)
     return path
 
 

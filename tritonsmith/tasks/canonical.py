@@ -9,6 +9,7 @@ Members, other classes, and which of several spellings an operator has stay as t
 """
 
 import ast
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -33,21 +34,34 @@ _UNTOLD = ast.Global, ast.Nonlocal, ast.MatchAs, ast.MatchStar, ast.MatchMapping
 def canonical(task: Task) -> Task:
     """The task with its source in that form; only made plain where it does not run or is written too strangely."""
     text = plain(task.source)
+    if (drawn := _drawn(task)) is not None:
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            text = _rewritten(text, *drawn)
+    return task.model_copy(update={"source": text})
+
+
+def _drawn(task: Task) -> tuple[list[object], list[object]] | None:
+    """The inputs, without data, and the constructor's arguments; None where the task does not give them."""
     try:
         module = TaskModule.of(task)
-        tree = _Modules.standard(parse(text))
-        model = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Model")
-        for method in model.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-                method.body = [line for line in method.body if not _initialises(line)] or [ast.Pass()]
-                _rename(method, "p{}".format, "c{}".format)
-            elif isinstance(method, ast.FunctionDef) and method.name == "forward":
-                _rename(method, lambda at: INPUTS[at - 1] if at <= len(INPUTS) else f"x{at}", "v{}".format)
-        told = {"get_inputs": _told(module, model), "get_init_inputs": _written(module.init_inputs())}
-        text = ast.unparse(ast.fix_missing_locations(_needed(_given(tree, told))))
-    except Exception:  # the task's own code runs here, and may raise anything: then its prompt is a plain one
-        return task.model_copy(update={"source": text})
-    return task.model_copy(update={"source": text})
+        return module.inputs(0, "meta"), module.init_inputs()
+    except Exception:  # the task's own code runs here, and may raise anything
+        return None
+
+
+def _rewritten(text: str, inputs: Sequence[object], arguments: Sequence[object]) -> str:
+    """The source in canonical form; raises ValueError where it is written too strangely."""
+    tree = _Modules.standard(parse(text))
+    model = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Model"), None)
+    methods = {line.name: line for line in (model.body if model else []) if isinstance(line, ast.FunctionDef)}
+    if (forward := methods.get("forward")) is None:
+        raise ValueError("no class Model with a forward of its own")
+    if (constructor := methods.get("__init__")) is not None:
+        constructor.body = [line for line in constructor.body if not _initialises(line)] or [ast.Pass()]
+        _rename(constructor, "p{}".format, "c{}".format)
+    _rename(forward, lambda at: INPUTS[at - 1] if at <= len(INPUTS) else f"x{at}", "v{}".format)
+    told = {"get_inputs": _told(inputs, forward), "get_init_inputs": [f"return {_literal(list(arguments))}"]}
+    return ast.unparse(ast.fix_missing_locations(_needed(_given(tree, told))))
 
 
 class _Modules(ast.NodeTransformer):
@@ -157,11 +171,9 @@ def _rename(method: ast.FunctionDef, argument: _Names, variable: _Names) -> None
             node.arg = new.get(node.arg, node.arg)
 
 
-def _told(module: TaskModule, model: ast.ClassDef) -> list[str]:
+def _told(inputs: Sequence[object], forward: ast.FunctionDef) -> list[str]:
     """The body of a `get_inputs` that draws tensors of the same shapes and dtypes, and nothing else of them."""
-    method = next(node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == "forward")
-    names = [one.arg for one in method.args.args][1:]
-    inputs = module.inputs(0, "meta")
+    names = [one.arg for one in forward.args.args][1:]
     if len(names) < len(inputs):
         raise ValueError("inputs that have no names")
     lines = [f"{name} = {_expression(value)}" for name, value in zip(names, inputs, strict=False)]
@@ -184,10 +196,6 @@ def _expression(value: object) -> str:
         return f"torch.randint(0, 2, ({shape},){dtype})"
     dtype = "" if value.dtype == torch.float32 else f", dtype={value.dtype}"
     return f"torch.rand({shape or '()'}{dtype})"
-
-
-def _written(values: Sequence[object]) -> list[str]:
-    return [f"return {_literal(list(values))}"]
 
 
 def _literal(value: object) -> str:

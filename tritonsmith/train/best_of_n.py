@@ -17,7 +17,7 @@ from typing import cast
 from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
-from tritonsmith import credit, reward
+from tritonsmith import credit, jsonl, reward
 from tritonsmith.config import Config
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
@@ -158,7 +158,7 @@ def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) ->
         "rates": {level: fmean(values) for level, values in sorted(rates.items())},
         "state": curriculum.state_dict(),
     }
-    _write(folder / "curriculum.json", state)
+    jsonl.write(folder / "curriculum.json", json.dumps(state, indent=1))
 
 
 def _close(
@@ -193,7 +193,7 @@ def _close(
     log.info("rl round %d: %.1f %% correct, reward %.3f, %d rows kept so far", number + 1,
              100 * figures["rl/correct"], figures["rl/reward"], kept)  # fmt: skip
     candidates = sum(len(turn.records) for turn in found)
-    _write(folder / "round.json", {"round": number, "candidates": candidates, **figures})
+    jsonl.write(folder / "round.json", json.dumps({"round": number, "candidates": candidates, **figures}, indent=1))
 
 
 def _returns(config: Config, found: Sequence[Turn]) -> list[float]:
@@ -203,14 +203,6 @@ def _returns(config: Config, found: Sequence[Turn]) -> list[float]:
         for one in turn.records:
             rewards[one.task, one.sample].append(reward.score(one.verdict, config.reward.scheme, config.reward.cap))
     return [credit.discounted(values)[0] for values in rewards.values()]
-
-
-def _write(path: Path, data: dict[str, object] | dict[str, float]) -> None:
-    """Write JSON such that the file is whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(data, indent=1))
-    partial.replace(path)
 
 
 def _link(config: Config, path: Path, model: Path | None) -> Path:

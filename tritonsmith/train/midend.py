@@ -22,7 +22,7 @@ from tritonsmith.data.pair import Pair
 from tritonsmith.data.pairs import read_pairs
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Sampler
-from tritonsmith.prompts import midend_messages, render_completion
+from tritonsmith.prompts import as_asked, midend_messages, render_completion
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, sft
 from tritonsmith.train.stage import Stage
@@ -100,7 +100,7 @@ def training(config: Config, tasks: Sequence[Task], verifier: Verifier) -> list[
         stored = _stored(config, tasks, verifier)
         bare = [task for task in tasks if task.id not in {record.task for record in stored}]
         fill = config.midend.kernels in ("run", "lowering")
-        lowered = _lowered(bare, verifier, out.with_name("lowered.jsonl")) if fill else []
+        lowered = _lowered(config, bare, verifier, out.with_name("lowered.jsonl")) if fill else []
         chosen = _chosen(tasks, [*stored, *lowered], config.midend.per_task)
         if not chosen:
             raise ConfigError(f"midend.kernels = {config.midend.kernels}: no task of tasks.train has a right one there")
@@ -116,7 +116,7 @@ def heldout(config: Config, tasks: Sequence[Task], records: Sequence[Record], ve
     if not out.exists():
         right = [record for record in records if record.verdict.correct and record.turn == 1]
         bare = [task for task in tasks if task.id not in {record.task for record in right}]
-        lowered = _lowered(bare, verifier, out.with_name("lowered.jsonl"))
+        lowered = _lowered(config, bare, verifier, out.with_name("lowered.jsonl"))
         _write(out, _chosen(tasks, [*right, *lowered], 1))
     return _read(out)
 
@@ -129,7 +129,7 @@ def evaluate_model(own: Config, sampler: Sampler, givens: Sequence[Given], judge
     asked = stage(own, givens).ask
     records = evaluate.evaluate(sampler, tasks, judge, own.eval, out, seed=own.run.seed, phase="eval/midend", ask=asked)
     found = gains(givens, records)
-    out.with_suffix(".summary.json").write_text(json.dumps({key: one.model_dump() for key, one in found.items()}))
+    jsonl.write(out.with_suffix(".summary.json"), json.dumps({key: one.model_dump() for key, one in found.items()}))
     console = Console()
     console.print(evaluate.table({"mid-end": records}, own.eval.ks, "the mid-end, on held-out kernels"))
     told = ", ".join(f"{name} {one.value:.2f}x ({one.low:.2f}-{one.high:.2f})" for name, one in found.items())
@@ -180,9 +180,10 @@ def _records(files: Sequence[Path]) -> list[Record]:
     return [Record.model_validate(row) for row in rows if "verdict" in row and "completion" in row and "phase" in row]
 
 
-def _lowered(tasks: Sequence[Task], verifier: Verifier, out: Path) -> list[Record]:
-    """Our own lowering's correct kernels."""
-    found = {task.id: pair for task in tasks if isinstance(pair := convert(task), Pair)}
+def _lowered(config: Config, tasks: Sequence[Task], verifier: Verifier, out: Path) -> list[Record]:
+    """Our own lowering's correct kernels, for the tasks as the model is asked for them."""
+    style = models.prompt_style(config.model)
+    found = {task.id: pair for task in tasks if isinstance(pair := convert(as_asked(task, style)), Pair)}
     wanted = [(task, 0) for task in tasks if task.id in found]
     drafts = {(name, 0): render_completion(pair.plan, pair.source) for name, pair in found.items()}
     return [one for one in evaluate.judged(wanted, drafts, verifier, out, "midend/lowering") if one.verdict.correct]
@@ -219,8 +220,4 @@ def _read(path: Path) -> list[Given]:
 
 
 def _write(path: Path, givens: Sequence[Given]) -> None:
-    """Write all of them, or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text("".join(f"{one.model_dump_json()}\n" for one in givens))
-    partial.replace(path)
+    jsonl.write(path, "".join(f"{one.model_dump_json()}\n" for one in givens))

@@ -62,7 +62,7 @@ def run(config: Config, dry_run: bool = False, beside: Verifier | None = None) -
         raise ConfigError(f"{ranks.count()} processes share one run; start several runs with one process")
     if not leads:
         return config.run.dir
-    with ranks.leading(), _locked(config.run.dir):
+    with ranks.leading(), locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
         if dry_run:
@@ -201,7 +201,7 @@ def evaluate_model(config: Config) -> Path:
     trainer.quiet()
     if not _leads(config):
         return config.run.dir
-    with ranks.leading(), _locked(config.run.dir):
+    with ranks.leading(), locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
         tasks = load_spec(config.tasks.heldout)
@@ -356,7 +356,7 @@ def _leads(config: Config) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keep two processes from working in one run; the lock ends with the process, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
