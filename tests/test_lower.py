@@ -5,7 +5,7 @@ import re
 import pytest
 from judging import judge
 
-from tritonsmith.data.lower import convert
+from tritonsmith.data.lower import convert, pieces
 from tritonsmith.data.lower.convert import _kind
 from tritonsmith.data.lower.trace import Untraceable, trace
 from tritonsmith.data.pair import Miss, Pair
@@ -192,3 +192,20 @@ def test_the_plan_names_operators_and_kernels() -> None:
 def test_the_answer_is_right(verifier: Verifier, one: Task) -> None:
     verdict = judge(verifier, one, answer(one))
     assert verdict.correct, (verdict.findings, verdict.mismatch, answer(one))
+
+
+_DEEP = task(
+    "x = torch.sigmoid(x.sum(dim=1, keepdim=True) * x + 1.0)\nreturn torch.sin(torch.exp(-torch.abs(x)) * 2.0)"
+)
+
+
+def test_pieces_bound_the_operators_of_a_kernel(verifier: Verifier) -> None:
+    pair = pieces(_DEEP)
+    assert isinstance(pair, Pair)
+    assert "at most 3 operators on elements in each" in pair.plan
+    assert pair.source.count("@triton.jit") > kernels(_DEEP)
+    assert judge(verifier, _DEEP, pair.source).correct
+
+
+def test_pieces_have_no_answer_of_their_own_where_nothing_is_deep() -> None:
+    assert isinstance(pieces(task("return torch.relu(x) + 1.0")), Miss)

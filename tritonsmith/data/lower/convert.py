@@ -17,11 +17,16 @@ from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 
+PIECE = 3
+"""Operators on elements that `pieces` puts into a kernel."""
 
-def convert(task: Task, merged: bool = False) -> Pair | Miss:
+
+def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair | Miss:
     """A candidate for a task with its plan, not judged yet; or why there is none.
 
     `merged` goes beyond what a first version has: attention in one kernel, softmax and layer norm with what is before.
+    `most` stays behind it: a kernel fuses so many operators on elements and no more, which costs memory traffic and is
+    easier to write; a miss where no kernel has more.
     """
     try:
         tree = parse(task.source)
@@ -37,7 +42,14 @@ def convert(task: Task, merged: bool = False) -> Pair | Miss:
         _move_views(program)
         forward = Forward(program, members_read(model), numbers_written(model))
         _begin(forward)
-        for unit in schedule(program, _kind, MORE_PROLOGUES if merged else PROLOGUES, ALONE):
+        prologues = MORE_PROLOGUES if merged else PROLOGUES
+        units = schedule(program, _kind, prologues, ALONE)
+        if most is not None:
+            if all(unit.longest <= most for unit in units):
+                return Miss(f"no kernel fuses more than {most} operators")
+            units = schedule(program, _kind, prologues, ALONE, most)
+            forward.notes.append(f"Kernels: at most {most} operators on elements in each")
+        for unit in units:
             _emit(forward, unit)
         result = _returned(forward, program.output)
     except StopIteration:
@@ -49,6 +61,11 @@ def convert(task: Task, merged: bool = False) -> Pair | Miss:
     if not forward.kernels:
         return Miss("nothing to compute")
     return Pair(_plan(forward), _assemble(forward, tree, model, arguments, result))
+
+
+def pieces(task: Task) -> Pair | Miss:
+    """A candidate in more, shorter kernels, where that makes a difference: what is too deep to fuse all at once."""
+    return convert(task, most=PIECE)
 
 
 def _kind(op: Op) -> Kind:

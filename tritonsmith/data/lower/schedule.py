@@ -43,6 +43,12 @@ class Unit:
     """By the anchor's argument they make."""
 
     @property
+    def longest(self) -> int:
+        """Operators of its largest group."""
+        groups = [*self.prologues.values(), *([self.group] if self.group is not None else [])]
+        return max((len(group.ops) for group in groups), default=0)
+
+    @property
     def result(self) -> Value:
         """The tensor that is in memory afterwards (the first of several)."""
         if self.group is not None:
@@ -52,21 +58,30 @@ class Unit:
 
 
 def schedule(
-    program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str], alone: frozenset[str]
+    program: Program,
+    kind: Callable[[Op], Kind],
+    prologues: Mapping[str, str],
+    alone: frozenset[str],
+    most: int | None = None,
 ) -> list[Unit]:
     """The units in the order in which they are emitted.
 
     `prologues` names, for the anchors that can compute an argument while loading it, that argument; `alone` are
-    the anchors that take no epilogue.
+    the anchors that take no epilogue; `most` bounds the operators of a group.
     """
-    return _Scheduler(program, kind, prologues, alone).run()
+    return _Scheduler(program, kind, prologues, alone, most).run()
 
 
 class _Scheduler:
     def __init__(
-        self, program: Program, kind: Callable[[Op], Kind], prologues: Mapping[str, str], alone: frozenset[str]
+        self,
+        program: Program,
+        kind: Callable[[Op], Kind],
+        prologues: Mapping[str, str],
+        alone: frozenset[str],
+        most: int | None,
     ) -> None:
-        self.program, self.prologues, self.alone = program, prologues, alone
+        self.program, self.prologues, self.alone, self.most = program, prologues, alone, most
         self.kinds = {op: kind(op) for op in program.ops}
         self.producer = {result: op for op in program.ops for result in op.results}
         self.consumers: dict[Value, list[Op]] = {}
@@ -109,6 +124,8 @@ class _Scheduler:
         if len(groups) != 1:
             return Group(value)
         (group,) = groups
+        if self.most is not None and len(group.ops) >= self.most:
+            return Group(value)
         if value.shape != group.root.shape and any(self._is_anchors(operand, value) for operand in op.operands):
             return Group(value)  # it can be an epilogue of its own
         return group
