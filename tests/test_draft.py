@@ -35,6 +35,15 @@ def test_the_suite_is_not_drafted(path: Path, tmp_path: Path) -> None:
     assert count == sum(form not in known for form in forms)
 
 
+def test_each_source_drafts_an_answer_of_its_own(path: Path, tmp_path: Path) -> None:
+    both = tmp_path / "train-00000.parquet"
+    draft.shard(both, SETTINGS.model_copy(update={"source": "templates,pieces"}), frozenset(), 0)
+    whole, more = (parquet.read_table(one).to_pylist() for one in (path, both))
+    added = [row for row in more if "at most 3 operators" in row["completion"][0]["content"]]
+    assert added and [row for row in more if row not in added] == whole
+    assert {row["task"] for row in added} <= {row["task"] for row in whole}
+
+
 def test_a_shard_that_is_there_is_not_made_again(path: Path) -> None:
     before = path.stat().st_mtime_ns
     assert draft.shard(path, SETTINGS, frozenset(), 0)[0] == parquet.read_metadata(path).num_rows

@@ -71,7 +71,7 @@ def data_draft(
     out: Annotated[Path, typer.Option(help="folder of the drafts; the same command goes on there")],
     n: Annotated[int, typer.Option("--n", min=1, help="drafts")],
     tasks: Annotated[str, typer.Option(help="SPEC; a generator's goes without a number too")] = "graphs:split=train",
-    source: Annotated[str, typer.Option(help="where answers come from")] = "templates",
+    source: Annotated[str, typer.Option(help="where answers come from, with commas")] = "templates",
     seed: Annotated[int, typer.Option(min=0)] = 0,
     styles: Annotated[int, typer.Option(min=1, help="writings of each graph")] = 1,
     canonical: Canonical = False,

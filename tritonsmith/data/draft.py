@@ -22,15 +22,17 @@ from pydantic import BaseModel, ConfigDict
 
 from tritonsmith import jsonl
 from tritonsmith.data.draw import Drawing
+from tritonsmith.data.pair import Pair
 from tritonsmith.data.sources import source
 from tritonsmith.data.split import split_of
 from tritonsmith.data.store import said
 from tritonsmith.data.survey import forms
-from tritonsmith.data.work import convert, start
+from tritonsmith.data.work import start
 from tritonsmith.data.workers import DRAW_SECONDS, PRELOADED, RENEWAL
 from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.prompts import messages, render_completion
+from tritonsmith.tasks import traced
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Task
 
@@ -80,11 +82,12 @@ def draft(
 ) -> int:
     """Write `n` drafts or more below `out/train`, or as many as `tasks` gives; returns how many are there.
 
-    `tasks` is a SPEC, a generator's with or without a number; `answers` a source's name (`sources.SOURCES`); with
-    `canonical` tasks come in that form (`tasks.canonical`). The caller's program needs a main guard. Raises UserError
-    for what the user must mend.
+    `tasks` is a SPEC, a generator's with or without a number; `answers` are sources' names with commas
+    (`sources.SOURCES`), each of which gives a draft of a task that it can answer; with `canonical` tasks come in that
+    form (`tasks.canonical`). The caller's program needs a main guard. Raises UserError for what the user must mend.
     """
-    source(answers)
+    for name in answers.split(","):
+        source(name)
     settings = Settings(tasks=tasks, seed=seed, styles=styles, source=answers, canonical=canonical)
     folder = out / "train"
     with said(out):
@@ -154,7 +157,7 @@ def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) ->
         if items is None:
             more = False
             break
-        rows += (row for item in items if (row := _row(item.task, settings.source, suite)) is not None)
+        rows += (row for item in items for row in _rows(item.task, settings.source, suite))
     if rows:
         partial = path.with_suffix(".partial")
         with said(path):
@@ -163,17 +166,30 @@ def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) ->
     return len(rows), more
 
 
-def _row(task: Task, name: str, suite: frozenset[str]) -> dict[str, object] | None:
-    """The draft of a task; None where it may not be trained on, or the source has no answer."""
-    known, [answer] = convert(task, [name])
-    if answer.kind != "candidate" or known.form in suite or split_of(task, known.form) != "train":
+def _rows(task: Task, names: str, suite: frozenset[str]) -> Iterator[dict[str, object]]:
+    """The drafts of a task, one of each source that answers; none where it may not be trained on."""
+    trace = traced.trace(task)
+    form = trace.canonical() if trace else ""
+    if form in suite or split_of(task, form) != "train":
+        return
+    for name in names.split(","):
+        answer = _answer(name, task)
+        if answer is not None:
+            yield {
+                "prompt": messages(task, "bare"),
+                "traced": messages(task, "traced"),
+                "completion": [{"role": "assistant", "content": render_completion(answer.plan, answer.source)}],
+                "task": task.id,
+                "graph": task.graph or form or task.source,
+                "form": form,
+                "level": task.level,
+            }
+
+
+def _answer(name: str, task: Task) -> Pair | None:
+    try:
+        given = source(name)(task)
+    except Exception:  # a source's own fault: the other tasks go on
+        log.debug("%s fails on %s", name, task.id, exc_info=True)
         return None
-    return {
-        "prompt": messages(task, "bare"),
-        "traced": messages(task, "traced"),
-        "completion": [{"role": "assistant", "content": render_completion(answer.plan, answer.code)}],
-        "task": task.id,
-        "graph": task.graph or known.form or task.source,
-        "form": known.form,
-        "level": task.level,
-    }
+    return given if isinstance(given, Pair) else None

@@ -11,16 +11,17 @@ Source = Callable[[Task], Pair | Miss]
 
 SOURCES: dict[str, str] = {
     "inductor": "tritonsmith.data.inductor",
+    "pieces": "tritonsmith.data.lower:pieces",
     "templates": "tritonsmith.data.lower",
 }
-"""Modules with a function `convert`, by the name under which rows know them."""
+"""Modules, with their function where it is not `convert`, by the name under which rows know them."""
 
 
 def source(name: str) -> Source:
     """The function behind a name, or behind `module:function`; raises UserError where there is none."""
-    module, _, function = name.partition(":")
+    module, _, function = SOURCES.get(name, name).partition(":")
     if name in SOURCES:
-        module, function = SOURCES[name], "convert"
+        function = function or "convert"
     elif not function:
         raise UserError(f"there is no source of answers {name!r}: write {', '.join(SOURCES)} or module:function")
     try:

@@ -15,6 +15,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -23,9 +24,10 @@ import torch
 from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
+from torch.fx import traceback as fx_traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tritonsmith.tasks.format import TaskModule, one_line, seeded
+from tritonsmith.tasks.format import TaskError, TaskModule, one_line, seeded
 from tritonsmith.types import Task
 
 logger = logging.getLogger(__name__)
@@ -140,6 +142,25 @@ class Trace:
         return f"%{index} = {operation.name}({', '.join(arguments)}) -> {result}"
 
 
+class Untraceable(Exception):
+    """A task that cannot be written as a list of operators; says why in a few words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What the tracer saw of one run of a task's forward. Who reads it leaves it as it is."""
+
+    graph: fx.GraphModule
+    """Its first placeholders are `weights`, then come `leaves`; a node's `nn_module_stack` names the submodule."""
+    model: nn.Module
+    """The model, on tensors without values."""
+    weights: tuple[str, ...]
+    """Parameters and buffers by their paths."""
+    leaves: tuple[str, ...]
+    """The inputs' tensors, by forward's names for them."""
+    inputs: tuple[object, ...]
+
+
 def trace(task: Task) -> Trace | None:
     """The trace of a task's forward at its own sizes; None where it does not load, or cannot be traced."""
     return _traced(task.source)
@@ -149,7 +170,7 @@ def trace(task: Task) -> Trace | None:
 def _traced(source: str) -> Trace | None:
     """Remembered for a while: who surveys a task shows it, too."""
     try:
-        return _read(*_record(TaskModule.of(Task(id="task", level=1, source=source))))
+        return _read(record(source))
     except Exception as error:  # the user's code under fake tensors: whatever it raises, there is no trace
         logger.debug("no trace: %s", one_line(error))
         return None
@@ -166,24 +187,72 @@ def _described(source: str) -> str | None:
     return None if found is None else found.text()
 
 
-def _record(module: TaskModule) -> tuple[fx.GraphModule, list[str]]:
-    """Trace under fake tensors; gives the graph and the names of its placeholders."""
+@lru_cache(maxsize=8)
+def record(source: str) -> Recording:
+    """Trace a task's source under fake tensors; remembered for a while, for several read it.
+
+    Raises TaskError where it does not load, and Untraceable.
+    """
+    module = TaskModule.of(Task(id="task", level=1, source=source))
     with FakeTensorMode(allow_non_fake_inputs=True), seeded(0), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
-        inputs = list(cast(Callable[[], Sequence[object]], module.names["get_inputs"])())
-        state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-        given = dict(zip(_parameters(model, len(inputs)), inputs, strict=True))
-        leaves = dict(_tensors(given))
+        try:
+            model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
+            inputs = list(cast(Callable[[], Sequence[object]], module.names["get_inputs"])())
+        except Exception as error:  # a task is the user's code: whatever it raises is told to the user
+            raise TaskError(f"the task cannot be built: {one_line(error)}") from error
+        try:
+            return _recorded(model, inputs)
+        except Exception as error:  # the user's forward under a tracer: anything may come
+            raise Untraceable(f"cannot be traced: {type(error).__name__}") from error
 
-        def run(*tensors: torch.Tensor) -> object:
-            values = iter(tensors)
-            filled = {name: next(values) for name in state}
-            arguments = [_filled(value, values) for value in inputs]
-            return functional_call(model, filled, tuple(arguments))
 
+def _recorded(model: nn.Module, inputs: Sequence[object]) -> Recording:
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    given = dict(zip(_parameters(model, len(inputs)), inputs, strict=True))
+    leaves = dict(_tensors(given))
+
+    def run(*tensors: torch.Tensor) -> object:
+        values = iter(tensors)
+        filled = {name: next(values) for name in state}
+        arguments = [_filled(value, values) for value in inputs]
+        return functional_call(model, filled, tuple(arguments))
+
+    with fx_traceback.preserve_node_meta(), _owners(model):
         graph = make_fx(run, pre_dispatch=True)(*state.values(), *leaves.values())
-    return cast(fx.GraphModule, graph), [*state, *leaves]
+    return Recording(cast(fx.GraphModule, graph), model, tuple(state), tuple(leaves), tuple(inputs))
+
+
+@contextmanager
+def _owners(model: nn.Module) -> Iterator[None]:
+    """Note, while tracing, which submodule each operator belongs to."""
+    stack: list[str] = [""]
+
+    def enter(name: str) -> Callable[..., None]:
+        def hook(*_: object) -> None:
+            stack.append(name)
+            _enter(name)
+
+        return hook
+
+    def leave(*_: object) -> None:
+        stack.pop()
+        _enter(stack[-1])
+
+    handles = []
+    for name, child in model.named_modules():
+        if name:
+            handles += [child.register_forward_pre_hook(enter(name)), child.register_forward_hook(leave)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _enter(name: str) -> None:
+    # One of the few keys that a tracer copies into the nodes it makes.
+    fx_traceback.get_current_meta()["nn_module_stack"] = {name: (name, nn.Module)}
 
 
 def _parameters(model: nn.Module, count: int) -> list[str]:
@@ -216,15 +285,23 @@ def _filled(value: object, tensors: Iterator[torch.Tensor]) -> object:
     return value
 
 
-def _read(module: fx.GraphModule, placeholders: list[str]) -> Trace:
+def _alive(graph: fx.Graph) -> list[fx.Node]:
+    """The nodes in order without what nothing reads; the graph stays as it is, for others read it too."""
+    alive: set[fx.Node] = set()
+    for node in reversed(graph.nodes):
+        if node.is_impure() or any(user in alive for user in node.users):
+            alive.add(node)
+    return [node for node in graph.nodes if node in alive]
+
+
+def _read(recording: Recording) -> Trace:
     """Turn the graph into plain data; operators that nothing reads are left out."""
-    graph = module.graph
-    graph.eliminate_dead_code()
+    module, nodes = recording.graph, _alive(recording.graph.graph)
     names: dict[fx.Node, str] = {}
     types: dict[str, str] = {}
     operations: list[Operation] = []
-    waiting = iter(placeholders)
-    for node in graph.nodes:
+    waiting = iter([*recording.weights, *recording.leaves])
+    for node in nodes:
         if node.op == "placeholder":
             names[node] = next(waiting)
             types[names[node]] = _type(node.meta.get("val"))
@@ -233,7 +310,7 @@ def _read(module: fx.GraphModule, placeholders: list[str]) -> Trace:
             types[names[node]] = _type(getattr(module, str(node.target)))
         elif node.op == "call_function":
             _call(node, names, operations)
-    output = next(node for node in graph.nodes if node.op == "output")
+    output = next(node for node in nodes if node.op == "output")
     used = {operand for operation in operations for operand in operation.operands}
     returned = tuple(_operands(output.args, names))
     leaves = {name: kind for name, kind in types.items() if name in used or name in returned}

@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tritonsmith.data import externs
-from tritonsmith.data.externs import Routine
 from tritonsmith.data.inductor.constructor import Shell
 from tritonsmith.data.inductor.kernels import TILE, Kernel, clean
-from tritonsmith.data.inductor.rewrite import Unsupported, dotted
+from tritonsmith.data.inductor.layout import Views, contiguous, parsed, pointer, tupled
+from tritonsmith.data.inductor.libraries import routine_for
+from tritonsmith.data.inductor.rewrite import Unsupported
 from tritonsmith.data.inductor.simplify import Rename, arithmetic
+from tritonsmith.data.inductor.text import definition, wrapped
 from tritonsmith.data.inductor.wrapper import Allocate, Extern, Launch, Set, Wrapper
+from tritonsmith.data.routines import Routine
 
-_WIDTH = 110
 _TYPES = {
     f"torch.{name}": f"*{short}"
     for name, short in {
@@ -82,7 +83,7 @@ class _Writer:
         self.body: list[str] = []
         self.launches: Counter[str] = Counter()
         for argument, path in zip(wrapper.arguments, setting.paths, strict=True):
-            self.names[argument] = _parse(path)
+            self.names[argument] = parsed(path)
         self.pending = dict(setting.sizes)
         self.uses = Counter(step.kernel for step in wrapper.steps if isinstance(step, Launch))
         outputs = self._outputs(wrapper.outputs)
@@ -91,7 +92,7 @@ class _Writer:
         self.buffers = {old: f"buf{place}" for place, old in enumerate(name for name in made if name != alone)}
         self.buffers |= {alone: "out"} if alone in made else {}
         self.names |= {old: ast.Name(new, ast.Load()) for old, new in self.buffers.items()}
-        named = {n.id for text in outputs for n in ast.walk(_parse(text)) if isinstance(n, ast.Name)}
+        named = {n.id for text in outputs for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
         self.returned = {name for name in made if name in named}
         self.results = {step.name for step in wrapper.steps if isinstance(step, Extern)}
         self.types = {self.buffers[s.name]: _TYPES.get(s.dtype, "") for s in wrapper.steps if isinstance(s, Allocate)}
@@ -123,7 +124,7 @@ class _Writer:
 
     def _set(self, step: Set) -> None:
         if re.fullmatch(r"\w+_size", step.name) or step.value.endswith(".size()"):
-            self.names[step.name] = _parse(f"{step.value.removesuffix('.size()')}.shape")
+            self.names[step.name] = parsed(f"{step.value.removesuffix('.size()')}.shape")
             self.names[step.name] = Rename(self.names).visit(self.names[step.name])
             return
         value = self._value(step.value)
@@ -145,20 +146,20 @@ class _Writer:
 
     def _value(self, text: str) -> ast.expr:
         """An expression of the wrapper in forward's names."""
-        return arithmetic(_Views(self.setting.ranks).visit(Rename(self.names).visit(_parse(text))))
+        return arithmetic(Views(self.setting.ranks).visit(Rename(self.names).visit(parsed(text))))
 
     def _allocate(self, step: Allocate) -> None:
         if step.name in self.results:
             return  # the routine that writes it makes it
         size = [self._value(text) for text in step.size]
         stride = [self._value(text) for text in step.stride]
-        shape, name = _tuple(size), self.buffers[step.name]
+        shape, name = tupled(size), self.buffers[step.name]
         device = self.setting.dtype.removesuffix(".dtype") + ".device"
         words = f"device={device}, dtype={self._dtype(step.name, step.dtype)}"
         if contiguous(size, stride):
             self.body.append(f"{name} = torch.empty({shape}, {words})")
         else:
-            self.body.append(f"{name} = torch.empty_strided({shape}, {_tuple(stride)}, {words})")
+            self.body.append(f"{name} = torch.empty_strided({shape}, {tupled(stride)}, {words})")
 
     def _dtype(self, buffer: str, dtype: str) -> str:
         """Results have the task's dtype, what lies between them float32."""
@@ -167,7 +168,7 @@ class _Writer:
         return "torch.float32" if dtype in ("torch.float16", "torch.bfloat16") else dtype
 
     def _launch(self, step: Launch) -> None:
-        arguments = [_pointer(self._value(text)) for text in step.arguments]
+        arguments = [pointer(self._value(text)) for text in step.arguments]
         kernel = self._kernel(step.kernel, [self.types.get(ast.unparse(arg), "") for arg in arguments])
         parameters = [arg.arg for arg in kernel.function.args.args if arg.arg not in kernel.blocks]
         given = dict(zip(parameters, arguments, strict=True))
@@ -180,7 +181,7 @@ class _Writer:
             block = blocks.get(f"{axis.upper()}BLOCK", "1")
             grid.append(sizes[axis] if block == "1" else f"triton.cdiv({sizes[axis]}, {block})")
         call = [*map(ast.unparse, given.values()), *(f"{name}={block}" for name, block in blocks.items())]
-        self.body += _wrapped(f"{kernel.name}[({', '.join(grid)},)](", call, ")", 8)
+        self.body += wrapped(f"{kernel.name}[({', '.join(grid)},)](", call, ")", 8)
         self.launches[kernel.name] += 1
 
     def _blocks(self, kernel: Kernel, sizes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -221,10 +222,10 @@ class _Writer:
     def _extern(self, step: Extern) -> None:
         arguments = [self._value(text) for text in step.arguments]
         words = {name: self._value(text) for name, text in step.keywords.items()}
-        routine, given = _routine(step.operator, arguments, words)
+        routine, given = routine_for(step.operator, arguments, words)
         self.routines[routine.name] = routine
         dtype = self._dtype(step.name, self.setting.native if step.name in self.returned else "torch.float32")
-        self.body += _wrapped(f"{self.buffers[step.name]} = {routine.name}(", [*map(ast.unparse, given), dtype], ")", 8)
+        self.body += wrapped(f"{self.buffers[step.name]} = {routine.name}(", [*map(ast.unparse, given), dtype], ")", 8)
         self.launches[routine.name] += 1
 
     def _source(self) -> str:
@@ -236,7 +237,7 @@ class _Writer:
         if any("libdevice." in ast.unparse(function) for function in functions):
             head.append("from triton.language.extra import libdevice")
             parts[0] = "\n".join(head)
-        parts += [_function(function) for function in functions]
+        parts += [definition(function) for function in functions]
         parts.append(self._model())
         return "\n\n\n".join(parts) + "\n"
 
@@ -244,7 +245,7 @@ class _Writer:
         body = self.body
         used = {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)}
         for name, text in reversed(self.sizes.items()):
-            used |= {n.id for n in ast.walk(_parse(text)) if isinstance(n, ast.Name)} if name in used else set()
+            used |= {n.id for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)} if name in used else set()
         local = {name: text for name, text in self.sizes.items() if name in used}
         text = " ".join([*body, *local.values()])
         tensors = [name for name in self.setting.inputs if re.search(rf"(?<![\w.]){name}\b", text)]
@@ -299,157 +300,6 @@ def _christen(kernel: Kernel, given: Mapping[str, ast.expr], returned: Sequence[
     parameters.args = [*(ast.arg(name) for name in kept), *blocks]
     kernel.pointers = {names[name]: type for name, type in kernel.pointers.items() if name in names}
     return kept
-
-
-def _function(node: ast.FunctionDef) -> str:
-    """A function's text, its parameters on several lines where there are many."""
-    text = ast.unparse(node)
-    head, body = text.split(":\n", 1) if ":\n" in text else (text, "")
-    start, _, parameters = head.partition("(")
-    decorator = "\n".join(start.splitlines()[:-1])
-    lines = _wrapped(f"{start.splitlines()[-1]}(", parameters.removesuffix(")").split(", "), "):", 0)
-    return "\n".join([decorator, *lines, body])
-
-
-def _wrapped(head: str, items: Sequence[str], tail: str, indent: int) -> list[str]:
-    """`head(item, item)` on one line, or, where that is too long, with the items on lines of their own."""
-    whole = head + ", ".join(items) + tail
-    if len(whole) + indent <= _WIDTH:
-        return [whole]
-    lines, line = [head], ""
-    for item in items:
-        if line and len(line) + len(item) + indent + 6 > _WIDTH:
-            lines.append(f"    {line}")
-            line = ""
-        line += f"{' ' if line else ''}{item},"
-    return [*lines, f"    {line}", tail]
-
-
-def contiguous(size: Sequence[ast.expr], stride: Sequence[ast.expr]) -> bool:
-    """Whether these are the strides of elements in order, found with numbers in the place of names."""
-    parts = (node for item in [*size, *stride] for node in ast.walk(item))
-    texts = sorted({ast.unparse(n) for n in parts if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))})
-    for salt in (3, 5, 11):
-        values = {text: 24 + salt * (i + 1) for i, text in enumerate(texts)}
-        step = 1
-        for length, distance in zip(reversed(size), reversed(stride), strict=True):
-            count = evaluate(length, values)
-            if count != 1 and evaluate(distance, values) != step:
-                return False
-            step *= max(count, 1)
-    return True
-
-
-def evaluate(node: ast.expr, values: Mapping[str, int]) -> int:
-    """An integer expression; raises Unsupported for what is none."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if (known := values.get(ast.unparse(node))) is not None:
-        return known
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -evaluate(node.operand, values)
-    if isinstance(node, ast.Call) and dotted(node.func) in ("max", "min"):
-        return {"max": max, "min": min}[dotted(node.func)](*(evaluate(arg, values) for arg in node.args))
-    if isinstance(node, ast.BinOp):
-        left, right = evaluate(node.left, values), evaluate(node.right, values)
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Pow) and right >= 0:
-            return left**right
-        if isinstance(node.op, ast.FloorDiv) and right:
-            return left // right
-        if isinstance(node.op, ast.Mod) and right:
-            return left % right
-    raise Unsupported("a size that is no integer")
-
-
-def _routine(operator: str, arguments: list[ast.expr], words: Mapping[str, ast.expr]) -> tuple[Routine, list[ast.expr]]:
-    """The routine for an operator that Inductor left alone, and what it is given."""
-    if operator == "torch.ops.tritonsmith.matmul.default":
-        a, b, bias, batched = arguments
-        has_bias = ast.unparse(bias) != "None"
-        return externs.matmul(ast.unparse(batched) == "True", has_bias), [a, b, *([bias] if has_bias else [])]
-    if operator == "torch.ops.tritonsmith.convolution.default":
-        x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, depthwise = arguments
-        rank = len(stride.elts) if isinstance(stride, ast.List) else 0
-        has_bias, is_transposed = ast.unparse(bias) != "None", ast.unparse(transposed) == "True"
-        routine = externs.convolution(rank, has_bias, is_transposed, ast.unparse(depthwise) == "True")
-        given = [x, weight, *([bias] if has_bias else []), stride, padding, dilation]
-        return routine, [*given, *([output_padding] if is_transposed else []), groups]
-    if operator == "torch.ops.tritonsmith.pool.default":
-        *given, mean, padded = arguments
-        rank = len(given[1].elts) if isinstance(given[1], ast.List) else 0
-        return externs.pool(rank, ast.unparse(mean) == "True", ast.unparse(padded) == "True"), given
-    if operator.startswith("extern_kernels."):
-        return _library_call(operator.removeprefix("extern_kernels."), arguments, words)
-    raise Unsupported(f"left to {operator.removeprefix('torch.ops.')}")
-
-
-def _library_call(
-    name: str, arguments: list[ast.expr], words: Mapping[str, ast.expr]
-) -> tuple[Routine, list[ast.expr]]:
-    """Likewise for the calls that stored wrappers hold."""
-    if name in ("mm", "bmm"):
-        return externs.matmul(name == "bmm", False), arguments
-    scaled = any(ast.unparse(words.get(word, _parse("1"))) != "1" for word in ("alpha", "beta"))
-    if name in ("addmm", "baddbmm") and not scaled:
-        bias, a, b = arguments
-        return externs.matmul(name == "baddbmm", True), [a, b, bias]
-    if name == "convolution":
-        stride = words["stride"]
-        rank = len(stride.elts) if isinstance(stride, (ast.Tuple, ast.List)) else 0
-        bias, transposed = words["bias"], ast.unparse(words["transposed"]) == "True"
-        has_bias = ast.unparse(bias) != "None"
-        given = [*arguments[:2], *([bias] if has_bias else []), stride, words["padding"], words["dilation"]]
-        given += [*([words["output_padding"]] if transposed else []), words["groups"]]
-        return externs.convolution(rank, has_bias, transposed, False), given
-    raise Unsupported(f"left to {name}")
-
-
-class _Views(ast.NodeTransformer):
-    """`buf.view(...)` or the like for `reinterpret_tensor(buf, size, stride, offset)`."""
-
-    def __init__(self, ranks: Mapping[str, int]) -> None:
-        self._ranks = ranks
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        if dotted(node.func) == "max" and ast.unparse(node.args[0]) == "1":
-            return node.args[1]  # no size is 0 here
-        if dotted(node.func) != "reinterpret_tensor":
-            return node
-        base, size, stride, offset = (ast.unparse(arg) for arg in node.args)
-        if offset == "0" and contiguous(_items(node.args[1]), _items(node.args[2])):
-            return _parse(f"{base}.view({size})")
-        lengths, steps = _items(node.args[1]), _items(node.args[2])
-        swapped = [*lengths[:-2], *lengths[:-3:-1]], [*steps[:-2], *steps[:-3:-1]]
-        if offset == "0" and self._ranks.get(base) == len(lengths) >= 2 and contiguous(*swapped):
-            return _parse(f"{base}.t()" if len(lengths) == 2 else f"{base}.transpose(-2, -1)")
-        return _parse(f"{base}.as_strided({size}, {stride}{'' if offset == '0' else f', {offset}'})")
-
-
-def _items(node: ast.expr) -> list[ast.expr]:
-    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
-
-
-def _pointer(node: ast.expr) -> ast.expr:
-    """What a kernel is given of a view that begins where its base does: the base."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        return node
-    whole = node.func.attr in ("view", "t", "transpose") or (node.func.attr == "as_strided" and len(node.args) == 2)
-    return node.func.value if whole else node
-
-
-def _parse(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def _tuple(items: Sequence[ast.expr]) -> str:
-    return ast.unparse(ast.Tuple(list(items), ast.Load()))
 
 
 def _last(name: str, other: Mapping[str, str]) -> str:

@@ -6,28 +6,19 @@ at run time is `sizes`' business. Control flow that depends on values cannot be 
 """
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 import torch
 from torch import nn
 from torch._ops import OpOverload
-from torch._subclasses import FakeTensorMode
-from torch.func import functional_call
 from torch.fx import GraphModule, Node
-from torch.fx import traceback as fx_traceback
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.graph import _PyTreeCodeGen
 from torch.utils import _pytree as pytree
 
-from tritonsmith.tasks.format import TaskError, TaskModule, one_line
+from tritonsmith.tasks.traced import Untraceable, record
 from tritonsmith.types import Task
-
-
-class Untraceable(Exception):
-    """A task that cannot be written as a list of operators; says why in a few words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,66 +94,10 @@ def trace(task: Task, arguments: Sequence[str]) -> Program:
 
     Raises TaskError where the task does not load, and Untraceable.
     """
-    module = TaskModule.of(task)
-    with _without_values() as mode:
-        try:
-            model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
-            inputs = module.inputs(0)
-        except Exception as error:  # a task is the user's code: whatever it raises is told to the user
-            raise TaskError(f"task {task.id} cannot be built: {one_line(error)}") from error
-        weights = dict(model.named_parameters()) | dict(model.named_buffers())
-        graph = _graph(model, list(weights), list(weights.values()), inputs)
-        inputs = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in inputs]
-    return _Reader(graph, model, list(weights), list(arguments)).read(inputs)
-
-
-@contextmanager
-def _without_values() -> Iterator[FakeTensorMode]:
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-        yield mode
-
-
-def _graph(model: nn.Module, names: list[str], weights: list[torch.Tensor], inputs: list[object]) -> GraphModule:
-    def call(given: list[torch.Tensor], *inputs: object) -> object:
-        return functional_call(model, dict(zip(names, given, strict=True)), inputs)
-
-    try:
-        with fx_traceback.preserve_node_meta(), _owners(model):
-            return make_fx(call, tracing_mode="fake", pre_dispatch=True)(weights, *inputs)
-    except Exception as error:  # the user's forward under a tracer: anything may come
-        raise Untraceable(f"cannot be traced: {type(error).__name__}") from error
-
-
-@contextmanager
-def _owners(model: nn.Module) -> Iterator[None]:
-    """Note, while tracing, which submodule each operator belongs to."""
-    stack: list[str] = [""]
-
-    def enter(name: str) -> Callable[..., None]:
-        def hook(*_: object) -> None:
-            stack.append(name)
-            _enter(name)
-
-        return hook
-
-    def leave(*_: object) -> None:
-        stack.pop()
-        _enter(stack[-1])
-
-    handles = []
-    for name, child in model.named_modules():
-        if name:
-            handles += [child.register_forward_pre_hook(enter(name)), child.register_forward_hook(leave)]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _enter(name: str) -> None:
-    # One of the few keys that a tracer copies into the nodes it makes.
-    fx_traceback.get_current_meta()["nn_module_stack"] = {name: (name, nn.Module)}
+    recording = record(task.source)
+    if not all(isinstance(one, torch.Tensor) for one in recording.inputs):
+        raise Untraceable("an argument that is no tensor")
+    return _Reader(recording.graph, recording.model, list(recording.weights), list(arguments)).read()
 
 
 @dataclass
@@ -176,7 +111,7 @@ class _Reader:
     values: dict[Node, object] = field(default_factory=dict)
     count: int = 0
 
-    def read(self, inputs: Sequence[object]) -> Program:
+    def read(self) -> Program:
         places = [node for node in self.graph.graph.nodes if node.op == "placeholder"]
         parameters: dict[str, Value] = {}
         given: list[Value] = []
