@@ -14,25 +14,34 @@ A dry run: --tasks graphs:3:seed=5:depth=2:split=heldout --device cpu --model na
 """
 
 import contextlib
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, ParamSpec, TypeVar
 
 import typer
+from commands import same_settings, start
 from pydantic import BaseModel
 
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import Config, ExtensionsConfig, ModelConfig, OptimizeConfig, VerifyConfig
+from tritonsmith.errors import UserError
 from tritonsmith.metrics import Estimate
 from tritonsmith.optimize import optimize
 from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import run, trainer
+from tritonsmith.train import run
 from tritonsmith.train.agents import Agent, Agents
 from tritonsmith.train.optimizing import as_trained, lowering, rewriting
 from tritonsmith.types import Candidate, Task, Verdict
+
+log = logging.getLogger(__name__)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 STEPS = ("frontend", "midend", "backend")
 HELDOUT = "graphs:60:seed=77:depth=2-6:split=heldout"
@@ -43,7 +52,8 @@ class Row(BaseModel):
 
     task: str
     speedups: dict[str, float | None]
-    """Over eager, of the kernel that stood after each step, verified once more; None where it was wrong then."""
+    """Over eager, of the kernel that stood after each step, verified once more; that of the step before where it was
+    wrong then, None where none was right."""
     returned: bool
     """Whether a kernel was returned."""
     correct: bool
@@ -53,21 +63,23 @@ class Row(BaseModel):
     seconds: dict[str, float]
 
 
+@app.command(help=__doc__)
 def main(
-    tasks: str = HELDOUT,
+    tasks: Annotated[str, typer.Option(help="SPEC")] = HELDOUT,
     model: Annotated[str | None, typer.Option(help="nano, a hub id or a path; none: by rules alone")] = None,
     frontend: Annotated[Path | None, typer.Option(help="the frontend's adapter on the model")] = None,
     midend: Annotated[Path | None, typer.Option(help="the mid-end's adapter on the model")] = None,
-    samples: Annotated[int, typer.Option(help="completions of each agent a turn")] = 16,
-    tokens: Annotated[int, typer.Option(help="tokens a completion may have")] = 1024,
-    tune_seconds: Annotated[float, typer.Option(help="time of the backend a task")] = 20.0,
-    beside: Annotated[int, typer.Option(help="tasks at once; one at a time where there is a model")] = 4,
+    samples: Annotated[int, typer.Option(min=1, help="completions of each agent a turn")] = 16,
+    tokens: Annotated[int, typer.Option(min=1, help="tokens a completion may have")] = 1024,
+    tune_seconds: Annotated[float, typer.Option(min=0.0, help="time of the backend a task")] = 20.0,
+    beside: Annotated[int, typer.Option(min=1, help="tasks at once; one at a time where there is a model")] = 4,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     least: Annotated[int, typer.Option(help="tasks that must be done for the claim")] = 50,
     out: Path = Path("runs/bench-midend"),
 ) -> None:
     """Optimise what is missing, print the tables; fails where the claim does."""
-    trainer.quiet()
+    if model is None and (frontend or midend):
+        raise UserError("--frontend and --midend are adapters on a model: give --model too")
     config = Config(
         model=ModelConfig(id=model or "nano"),
         verify=VerifyConfig(device=device),
@@ -80,20 +92,34 @@ def main(
     given: dict[Agent, Path | None] = {"frontend": frontend, "midend": midend}
     adapters: dict[Agent, Path] = {agent: folder for agent, folder in given.items() if folder is not None}
     chosen, path = load_spec(tasks), out / "tasks.jsonl"
+    agents_of = {"model": model, "frontend": frontend, "midend": midend, "samples": samples, "tokens": tokens}
+    same_settings(out, {**agents_of, "tune_seconds": tune_seconds, "device": device}, path)
     known = {row.task: row for row in map(Row.model_validate, jsonl.read(path))}
     missing = [task for task in chosen if task.id not in known]
     if missing:
         agents = Agents(config, adapters) if model is not None else None
         threads = ThreadPoolExecutor(beside if agents is None else 1)
         with _Bench(config, agents) as bench, threads, bar("tasks", len(missing)) as advance:
-            for row in threads.map(bench.row, missing):
-                jsonl.append(path, row.model_dump_json())
-                known[row.task] = row
-                advance(1)
+            try:
+                for row in threads.map(bench.row, missing):
+                    jsonl.append(path, row.model_dump_json())
+                    known[row.task] = row
+                    advance(1)
+            except KeyboardInterrupt:
+                log.info("stopping; what is being judged ends first")
+                raise
+            finally:
+                bench.over.set()
     rows = [known[task.id] for task in chosen]
     typer.echo(report(rows, tasks, model))
-    if not holds(rows, least):
+    reason = missed(rows, least)
+    if reason is not None:
+        typer.echo(f"the claim does not hold: {reason}", err=True)
         raise typer.Exit(1)
+
+
+class Over(Exception):
+    """The benchmark is over: nothing more is begun."""
 
 
 class _Bench(contextlib.ExitStack):
@@ -110,11 +136,13 @@ class _Bench(contextlib.ExitStack):
         self.frontend = agents.sampler("frontend") if agents is not None else None
         self.midend = agents.sampler("midend") if agents is not None and "midend" in agents.adapters else None
         self.tracing = threading.Lock()
+        self.over = threading.Event()
+        """Set where no task under way is to be gone on with."""
 
     def row(self, task: Task) -> Row:
         """Optimise one task, and time what stood after each step once more."""
         account = optimize(
-            task, self.verifier, self.compiles.verify, self.config.optimize, self.frontend, self.midend,
+            task, self, self.going(self.compiles.verify), self.config.optimize, self.frontend, self.midend,
             self.alone(lowering), self.alone(rewriting), self.config.run.seed,
         )  # fmt: skip
         again: dict[str, Verdict] = {}
@@ -124,7 +152,7 @@ class _Bench(contextlib.ExitStack):
             if step.found is not None:
                 source = step.found.source
                 if source not in again:
-                    again[source] = self.verifier.verify(task, Candidate(task=task.id, source=source))
+                    again[source] = self.going(self.verifier.verify)(task, Candidate(task=task.id, source=source))
                 verdict = again[source]
                 standing = verdict.speedup.median if verdict.correct and verdict.speedup else standing
             speedups[step.agent] = standing
@@ -139,14 +167,30 @@ class _Bench(contextlib.ExitStack):
             seconds={step.agent: round(step.seconds, 1) for step in account.steps},
         )
 
+    def verify_many(
+        self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None] | None = None
+    ) -> list[Verdict]:
+        """The verifier's verdicts (`evaluate.Judge`)."""
+        return self.going(self.verifier.verify_many)(jobs, on_verdict)
+
     def alone(self, function: Callable[[Task], str | None]) -> Callable[[Task], str | None]:
         """The function, in one thread at a time: torch traces with global state."""
 
         def locked(task: Task) -> str | None:
             with self.tracing:
-                return function(task)
+                return self.going(function)(task)
 
         return locked
+
+    def going(self, function: Callable[P, T]) -> Callable[P, T]:
+        """The function, which raises Over once the benchmark is."""
+
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if self.over.is_set():
+                raise Over
+            return function(*args, **kwargs)
+
+        return checked
 
 
 def gains(rows: Sequence[Row]) -> dict[str, tuple[Estimate, Estimate | None, int]]:
@@ -186,12 +230,18 @@ def report(rows: Sequence[Row], tasks: str, model: str | None) -> str:
     return "\n".join([*lines, f"\n{returned} of {len(rows)} tasks have a kernel; {correct} of these are correct."])
 
 
-def holds(rows: Sequence[Row], least: int) -> bool:
-    """Whether the claim does."""
-    if sum(row.returned for row in rows) < least or any(row.returned and not row.correct for row in rows):
-        return False
-    measured = all(row.kind == "measured" for row in rows if row.returned)
-    return all(gain.value > 1.0 or (not measured and gain.value >= 1.0) for _, gain, _ in gains(rows).values() if gain)
+def missed(rows: Sequence[Row], least: int) -> str | None:
+    """What the claim lacks; None where it holds."""
+    returned = [row for row in rows if row.returned]
+    if wrong := [row.task for row in returned if not row.correct]:
+        return f"{len(wrong)} of the kernels that were returned are wrong, such as that for {wrong[0]}"
+    if len(returned) < least:
+        return f"{len(returned)} tasks have a kernel, {least} are wanted"
+    measured = all(row.kind == "measured" for row in returned)
+    for step, (_, gain, _) in gains(rows).items():
+        if gain is not None and not (gain.value > 1.0 or (not measured and gain.value >= 1.0)):
+            return f"the {step} gains nothing: {_times(gain)}"
+    return None
 
 
 def _times(one: Estimate) -> str:
@@ -199,4 +249,4 @@ def _times(one: Estimate) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    start(app)

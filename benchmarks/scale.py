@@ -9,36 +9,33 @@ and the model's vocabulary larger. GRPO's completions end where they may be no l
 is computed is the same. Judging costs nothing here: `benchmarks/rl.py` has it. Work grows with the number of GPUs, so
 perfect scaling would give the same seconds a step. Peaks of memory are those of training, loading left out.
 
-What is counted, for a token: 2 N of a forward, N being the weights of all linear layers and the output layer, without
-the embedding; as much again for the gradients of activations. Gradients of frozen weights are not computed and not
-counted, those of the adapters (2 N_lora, and 4 N_lora for their forward and their activations) are: 4 N + 6 N_lora,
-not 6 N. Attention: 2 L s d for the two products of L layers over s tokens, half of it masked, d = heads x size; twice
-as much for their gradients. Activations that are computed a second time to save memory are work of the machine, not of
-the model, and not counted. GRPO: a forward of each task's prompt and of each token drawn, one of all for the reference,
-and the update as above. The share is of 790 TFLOP/s a GPU: measured, dense bfloat16, one H200.
-
-Writes `scale.json` and `scale.md` to the folder; a line that is in `scale.json` is not run again.
+What is counted as work is in `scale_counts`. Writes `scale.json` and `scale.md` to the folder; a line that is in
+`scale.json` is not run again.
 """
 
 import importlib.util
 import json
+import logging
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import torch
 import transformers
 import typer
+from commands import start
+from scale_counts import LENGTHS, PEAK, forward_flops, shape, training_flops
 from transformers import (
     AutoModelForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Qwen2Config,
     TrainerCallback,
     TrainerControl,
     TrainerState,
@@ -49,53 +46,34 @@ from tritonsmith import config as configuration
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ModelConfig
 from tritonsmith.data.rows import Row
+from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import grpo, models, ranks, sft, trainer
 from tritonsmith.types import Candidate, Task, Verdict
 
+log = logging.getLogger(__name__)
+
 ROOT = Path(__file__).resolve().parents[1]
-PEAK = 790e12
-"""FLOP/s that a large bfloat16 product reaches on one H200: measured."""
 WARM = 2
 """Steps before the measured ones."""
 
+
+class Kind(StrEnum):
+    """How weights lie on several GPUs."""
+
+    fsdp2 = "fsdp2"
+    ddp = "ddp"
+
+
+class What(StrEnum):
+    """What is trained."""
+
+    sft = "sft"
+    sft_8bit = "sft-8bit"
+    grpo = "grpo"
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-
-SIZES: dict[str, dict[str, int]] = {
-    "7b": {
-        "hidden_size": 3584,
-        "intermediate_size": 18944,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 28,
-        "num_key_value_heads": 4,
-        "vocab_size": 152064,
-    },
-    "tiny": {
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "vocab_size": 4096,
-    },
-}
-"""`7b`: config.json of Qwen/Qwen2.5-Coder-7B-Instruct; `tiny`: for a try on the CPU."""
-
-LENGTHS = {"7b": (1024, 4, 768, 256, 16), "tiny": (128, 2, 512, 8, 16)}
-"""Tokens of an SFT row, rows a step and GPU; tokens of a prompt at most, of a completion, completions a step and GPU
-(a multiple of 16)."""
-
-
-def shape(size: str) -> Qwen2Config:
-    """The model's configuration."""
-    return Qwen2Config(
-        **SIZES[size],
-        max_position_embeddings=32768,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
-        rms_norm_eps=1e-6,
-        tie_word_embeddings=False,
-        use_sliding_window=False,
-    )
 
 
 def made(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -110,36 +88,6 @@ def made(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, Pr
 
 
 models_load = models.load
-
-
-# -- what is counted
-
-
-def linear_weights(config: Qwen2Config) -> int:
-    """N: weights of the linear layers and of the output layer."""
-    d, size = config.hidden_size, config.hidden_size // config.num_attention_heads
-    attention = 2 * d * d + 2 * d * config.num_key_value_heads * size
-    layers = config.num_hidden_layers * (attention + 3 * d * config.intermediate_size)
-    return layers + d * config.vocab_size
-
-
-def adapter_weights(config: Qwen2Config, r: int) -> int:
-    """N_lora: weights of adapters on every linear layer but the output's."""
-    d, size = config.hidden_size, config.hidden_size // config.num_attention_heads
-    kv, wide = config.num_key_value_heads * size, config.intermediate_size
-    return config.num_hidden_layers * r * (2 * (d + d) + 2 * (d + kv) + 3 * (d + wide))
-
-
-def forward_flops(config: Qwen2Config, r: int, length: int) -> float:
-    """FLOP a token of a sequence of that length, on average, adapters included."""
-    attention = 2 * config.num_hidden_layers * length * config.hidden_size
-    return 2.0 * (linear_weights(config) + adapter_weights(config, r)) + attention
-
-
-def training_flops(config: Qwen2Config, r: int, length: int) -> float:
-    """FLOP a token of forward and backward with a frozen base."""
-    attention = 2 * config.num_hidden_layers * length * config.hidden_size
-    return 4.0 * linear_weights(config) + 6.0 * adapter_weights(config, r) + 3 * attention
 
 
 # -- one run, in each of its processes
@@ -240,7 +188,6 @@ def text_rows(tokenizer: PreTrainedTokenizerBase, length: int, count: int) -> li
 def work(what: str, model: str, size: str, gpus: int, steps: int, folder: Path) -> None:
     """Do one run, in one of its processes, and leave its figures in FOLDER/figures.json."""
     ranks.join()
-    trainer.quiet()
     config = settings(what, model, size, gpus, steps + WARM, folder)
     length, rows, _, completion, completions = LENGTHS[size]
     if not Path(model).is_dir():
@@ -350,33 +297,34 @@ def table(found: dict[str, dict[str, float]]) -> str:
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    gpus: Annotated[list[int] | None, typer.Option(help="numbers of GPUs to run on; 1 where not given")] = None,
+    gpus: Annotated[list[int] | None, typer.Option(min=1, help="numbers of GPUs to run on; 1 where not given")] = None,
     out: Annotated[Path, typer.Option(help="folder for scale.json, scale.md and the runs' own files")] = Path(
         "runs/scale"
     ),
-    kind: Annotated[list[str] | None, typer.Option(help="fsdp2, ddp: where there are several GPUs")] = None,
-    what: Annotated[list[str] | None, typer.Option(help="sft, sft-8bit, grpo")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="where there are several GPUs; both where not given")] = None,
+    what: Annotated[list[What] | None, typer.Option(help="all where not given")] = None,
     size: Annotated[Literal["7b", "tiny"], typer.Option(help="tiny: a try on the CPU")] = "7b",
-    steps: Annotated[int, typer.Option(help="measured steps a run")] = 4,
+    steps: Annotated[int, typer.Option(min=1, help="measured steps a run")] = 4,
     disk: Annotated[bool, typer.Option(help="write the weights once, and read them as any model's")] = False,
 ) -> None:
     """Run everything, line by line, and print the table."""
     if context.invoked_subcommand is not None:
         return
+    check(gpus or [1], size)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "scale.json"
     found: dict[str, dict[str, float]] = json.loads(path.read_text()) if path.exists() else {}
-    wanted = what or ["sft", "sft-8bit", "grpo"]
+    wanted, failed = list(what or What), 0
     if "sft-8bit" in wanted and (importlib.util.find_spec("bitsandbytes") is None or not torch.cuda.is_available()):
-        typer.echo("sft-8bit: left out, bitsandbytes is not installed or there is no GPU")
+        log.info("sft-8bit: left out, bitsandbytes is not installed or there is no GPU")
         wanted.remove("sft-8bit")
     stored = out / f"model-{size}"
     if (disk or "sft-8bit" in wanted) and not (stored / "config.json").exists():
         error = launch("one", 1, ["save", size, str(stored)])
         if error:
-            raise SystemExit(error)
+            raise UserError(f"the weights cannot be written to {stored}: {error.splitlines()[-1]}")
     for number in gpus or [1]:
-        for how in ["one"] if number == 1 else kind or ["fsdp2", "ddp"]:
+        for how in ["one"] if number == 1 else kind or Kind:
             for task in wanted:
                 if task == "sft-8bit" and how == "fsdp2":
                     continue  # FSDP does not divide 8-bit weights
@@ -385,16 +333,29 @@ def main(
                     continue
                 folder = out / name.replace(", ", "-").replace(" ", "-")
                 model = str(stored) if disk or task == "sft-8bit" else size
-                typer.echo(f"{name} ...")
+                log.info("%s ...", name)
+                shutil.rmtree(folder, ignore_errors=True)  # what was stopped left steps that would count
                 error = launch(how, number, ["work", task, model, size, str(number), str(steps), str(folder)])
                 if error:
-                    typer.echo(f"{name} failed:\n{error[-3000:]}")
+                    log.error("%s failed:\n%s", name, error[-3000:])
+                    failed += 1
                     continue
                 found[name] = json.loads((folder / "figures.json").read_text())
-                path.write_text(json.dumps(found, indent=1))
-                (out / "scale.md").write_text(table(found))
+                jsonl.write(path, json.dumps(found, indent=1))
+                jsonl.write(out / "scale.md", table(found))
     typer.echo(table(found))
+    if failed:
+        raise typer.Exit(1)
+
+
+def check(gpus: list[int], size: str) -> None:
+    """Raise UserError for what this machine cannot run."""
+    there = torch.cuda.device_count()
+    if not there and size != "tiny":
+        raise UserError("there is no GPU: --size tiny is a try on the CPU")
+    if there and max(gpus) > there:
+        raise UserError(f"--gpus {max(gpus)}, but torch sees {there}")
 
 
 if __name__ == "__main__":
-    app()
+    start(app)

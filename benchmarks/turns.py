@@ -15,42 +15,44 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from commands import same_settings, start
 
 from tritonsmith import evaluate, metrics, turns
 from tritonsmith.config import Config, EvalConfig, ExtensionsConfig, ModelConfig, VerifyConfig
 from tritonsmith.metrics import Estimate
 from tritonsmith.progress import Watched
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import trainer
 from tritonsmith.train.policy import Drawer
 from tritonsmith.types import Record
 from tritonsmith.verify.pool import Verifier
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
 SHOWN = (1, 2, 4)
 """Turns that the claim names."""
 
 
+@app.command(help=__doc__)
 def main(
-    model: str = "nano",
+    model: Annotated[str, typer.Option(help="nano, a hub id, or a path")] = "nano",
     tasks: str = "graphs:100:seed=78:depth=3-8:split=heldout",
-    samples: Annotated[int, typer.Option(help="conversations a task; at least four for the comparison")] = 8,
-    temperature: float = 0.8,
-    tokens: Annotated[int, typer.Option(help="tokens a completion may have")] = 768,
-    batch: Annotated[int, typer.Option(help="completions decoded together")] = 64,
+    samples: Annotated[int, typer.Option(min=1, help="conversations a task; at least four for the comparison")] = 8,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 0.8,
+    tokens: Annotated[int, typer.Option(min=1, help="tokens a completion may have")] = 768,
+    batch: Annotated[int, typer.Option(min=1, help="completions decoded together")] = 64,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     seed: int = 0,
     out: Path = Path("runs/bench-turns"),
 ) -> None:
     """Converse, judge, print."""
-    trainer.quiet()
-    chosen = load_spec(tasks)
+    chosen, path = load_spec(tasks), out / "turns.jsonl"
+    drawn = {"model": model, "tasks": tasks, "samples": samples, "temperature": temperature, "tokens": tokens}
+    same_settings(out, {**drawn, "seed": seed, "device": device}, path.with_suffix(".completions.jsonl"))
     sampler = Drawer(Config(model=ModelConfig(id=model))).of(None)
     drawing = EvalConfig(samples=samples, temperature=temperature, max_new_tokens=tokens, batch=batch)
     settings = VerifyConfig(device=device, timing=False)
     with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as judge:
-        found = turns.converse(
-            sampler, chosen, Watched(judge), drawing, out / "turns.jsonl", turns=max(SHOWN), seed=seed
-        )
+        found = turns.converse(sampler, chosen, Watched(judge), drawing, path, turns=max(SHOWN), seed=seed)
     typer.echo(f"# Feedback turns: {model}\n\n{len(chosen)} tasks of `{tasks}`, {samples} conversations each.\n")
     typer.echo(table(found))
 
@@ -92,4 +94,4 @@ def _points(one: Estimate) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    start(app)

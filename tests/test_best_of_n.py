@@ -183,7 +183,7 @@ def test_completions_are_judged_while_others_are_drawn(
             return verifier.verify_many(seen(), on_verdict)
 
     class Slow(Sampler):
-        def sample(self, messages: list, n: int, *rest: object) -> list[list[str]]:
+        def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
             on_batch = rest[-1]
             on_batch([(0, 0, "no code")])
             assert taken.wait(30)

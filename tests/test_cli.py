@@ -1,6 +1,7 @@
 """The command line's contract: exit codes, what stands on stdout, and how fast it answers."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -207,3 +208,12 @@ def test_optimize_leaves_no_kernel_where_none_was_found(
     task.write_text(DOUBLE.source.replace("2.0 * x", "torch.sort(x).values"))
     code = _main(monkeypatch, "optimize", str(task), "-o", str(folder / "made.py"), "--device", "cpu")
     assert code == 1 and "no correct kernel" in capsys.readouterr().out and not (folder / "made.py").exists()
+
+
+def test_a_launcher_is_told_the_mistake_in_its_one_line(tmp_path: Path) -> None:
+    told = tmp_path / "error.json"
+    command = [sys.executable, "-m", "tritonsmith", "run", "nowhere.toml"]
+    environment = {**os.environ, "TORCHELASTIC_ERROR_FILE": str(told)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 2
+    assert f"tritonsmith: {json.loads(told.read_text())['message']}\n" == done.stderr

@@ -133,7 +133,16 @@ def test_parts_draw_what_the_whole_draws(monkeypatch: pytest.MonkeyPatch, in_slo
     assert not any(a and b for rows in zip(*parts, strict=True) for a, b in zip(*rows, strict=True))
     tokens = [s._encode(one) for one in chats]
     both = s.complete(tokens, 1.0, max_new_tokens=80, seed=5)
-    assert both[1:] == s.complete(tokens[1:], 1.0, max_new_tokens=80, seed=5, first=1)
+    assert both[1:] == s.complete(tokens[1:], 1.0, max_new_tokens=80, seed=5, numbers=[1, 2])
+
+
+def test_what_is_missing_is_drawn_as_the_whole_would_have_drawn_it() -> None:
+    s = lively()
+    chats = [chat("x" * k) for k in (1, 7, 30)]
+    drawing = {"temperature": 1.0, "max_new_tokens": 80, "seed": 5}
+    whole = s.sample(chats, n=3, **drawing)
+    keys = [(2, 1), (0, 0), (0, 2)]
+    assert s.sample([chats[i] for i, _ in keys], n=1, keys=keys, **drawing) == [[whole[i][j]] for i, j in keys]
 
 
 def test_slots_see_weights_that_changed_in_place_and_leave_when_they_moved() -> None:

@@ -8,8 +8,8 @@ from judging import judge
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data.inductor import convert
-from tritonsmith.data.inductor.emit import contiguous
 from tritonsmith.data.inductor.kernels import clean
+from tritonsmith.data.inductor.layout import contiguous
 from tritonsmith.data.inductor.simplify import simplify
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.tasks.format import load_spec

@@ -12,6 +12,7 @@ from tritonsmith import config as configuration
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, VerifyConfig
 from tritonsmith.evaluate import read
+from tritonsmith.gains import Given, gains
 from tritonsmith.prompts import midend_messages
 from tritonsmith.tasks import graphs
 from tritonsmith.train import midend, run
@@ -101,11 +102,9 @@ def test_its_settings_are_its_own(tmp_path: Path) -> None:
 
 def test_gains_count_what_is_clearly_faster_alone(tasks: list[Task]) -> None:
     verdict = right("t@0", 0, "g = 1", speed=1.5).verdict
-    givens = [
-        midend.Given(task=tasks[0].model_copy(update={"id": f"t@{i}"}), kernel="", verdict=verdict) for i in (0, 1)
-    ]
+    givens = [Given(task=tasks[0].model_copy(update={"id": f"t@{i}"}), kernel="", verdict=verdict) for i in (0, 1)]
     answers = [right("t@0", 0, "a = 1", speed=6.0), right("t@1", 0, "b = 1", speed=1.505), right("t@1", 1, "c = 1")]
-    found = midend.gains(givens, answers)
+    found = gains(givens, answers)
     assert found["given"].value == pytest.approx(1.5)
     assert found["best"].value == pytest.approx(3.0) and found["gain"].value == pytest.approx(2.0)
 
@@ -157,3 +156,11 @@ def test_no_kernel_at_all_is_said_and_leaves_nothing(tmp_path: Path, tasks: list
     with pytest.raises(ConfigError, match="no task"):
         midend.training(config, tasks, verifier)
     assert not (tmp_path / "midend" / "kernels.jsonl").exists()
+
+
+def test_held_out_tasks_without_a_kernel_are_said_to_be_none(
+    tmp_path: Path, verifier: Verifier, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = Task(id="odd", level=1, source="class Model: pass")  # which the lowering has no answer to
+    assert midend.heldout(make_config(tmp_path), [odd], [], verifier) == []
+    assert "none of the 1 held-out tasks" in caplog.text

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import pytest
 
 from tritonsmith import jsonl
 from tritonsmith.config import Config
+from tritonsmith.gains import Given
 from tritonsmith.report.build import build, compare
 from tritonsmith.report.run import ReportError, best, load, passed, reason, worst
-from tritonsmith.types import Finding, Interval, Mismatch, Record, StageResult, Timing, Verdict
+from tritonsmith.types import Finding, Interval, Mismatch, Record, StageResult, Task, Timing, Verdict
 
 SOURCE = "import triton\n\n\nclass ModelNew:\n    label = '<b>$x$</b>'\n"
 
@@ -67,6 +69,37 @@ def run_dir(tmp_path: Path) -> Path:
     history = {"log_history": [{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}, {"step": 2, "train_loss": 1.5}]}
     (config.run.dir / "sft" / "model" / "trainer_state.json").write_text(json.dumps(history))
     return config.run.dir
+
+
+def timed(name: str, sample: int, speed: float, *, step: int = 0) -> Record:
+    """A correct answer of the mid-end of a measured speedup; reward as its scheme gives it."""
+    interval = Interval(median=speed, low=0.98 * speed, high=1.02 * speed)
+    timing = Timing(kind="measured", reference_ms=1.0, candidate_ms=1.0 / speed, speedup=interval)
+    found = record("midend", name, sample, "correct", step=step)
+    update = {"speedup": interval, "timing": timing, "reward": 1.0 + speed}
+    return found.model_copy(update={"verdict": found.verdict.model_copy(update=update)})
+
+
+def wrong(name: str, sample: int, *, step: int = 0) -> Record:
+    found = record("midend", name, sample, "wrong", step=step)
+    return found.model_copy(update={"verdict": found.verdict.model_copy(update={"reward": -10.0})})
+
+
+@pytest.fixture
+def two_stage(run_dir: Path) -> Path:
+    """The run above, and a mid-end after it: three held-out kernels, of which it made one twice as fast."""
+    folder = run_dir / "midend"
+    for path, count in (("kernels.jsonl", 2), ("eval/kernels.jsonl", 3)):
+        for i in range(count):
+            task = Task(id=f"t{i}@0", level=1, source="pass")
+            given = Given(task=task, kernel=f"given = {i}", verdict=timed(task.id, 0, 1.2).verdict)
+            jsonl.append(folder / path, given.model_dump_json())
+    write(folder / "eval" / "midend.jsonl", [timed("t0@0", 0, 2.4), timed("t1@0", 0, 1.1), wrong("t2@0", 0)])
+    for number in range(2):
+        rows = [timed("t0@0", 0, 1.3 + number, step=number), wrong("t1@0", 1, step=number)]
+        write(folder / "rl" / f"round-{number:02d}" / "records.jsonl", rows)
+        write(folder / "grpo" / "records.jsonl", rows)
+    return run_dir
 
 
 class Tags(HTMLParser):
@@ -166,7 +199,7 @@ def test_records_of_another_version_are_left_out_and_named(run_dir: Path) -> Non
 def test_a_step_drawn_again_after_a_kill_counts_once(tmp_path: Path) -> None:
     again = [record("grpo", "a", 0, "wrong"), record("grpo", "a", 1, "wrong"), record("grpo", "a", 0, "correct")]
     write(tmp_path / "grpo" / "records.jsonl", again)
-    assert [(r.sample, r.verdict.correct) for r in load(tmp_path).grpo] == [(0, True), (1, False)]
+    assert [(r.sample, r.verdict.correct) for r in load(tmp_path).training.grpo] == [(0, True), (1, False)]
 
 
 def test_a_folder_without_a_run_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
@@ -202,3 +235,55 @@ def test_comparison_sets_first_and_last_side_by_side(run_dir: Path) -> None:
     assert all(line.count("|") == lines[0].count("|") for line in lines)
     assert "| run | 7 | 2 | 1 | RL |" in table
     assert "+50.0 points" in table
+
+
+def test_the_midends_part_is_on_the_page_with_its_gain_and_its_training(two_stage: Path) -> None:
+    text = build(two_stage).read_text()
+    for part in (
+        "The mid-end",
+        "1 of 3 became clearly faster",
+        f"{2 ** (1 / 3):.2f} times",
+        "Speedups, before and after",
+        "Best-of-N, reward by round",
+        "Best-of-N, speedup by round",
+        "GRPO, reward by step",
+        "clearly faster than the kernel given",
+        "The largest gains",
+        "the kernel it was given, 1.20x",
+    ):
+        assert part in text, part
+    assert load(two_stage).notes == []
+    ids = parsed(two_stage / "report.html").ids
+    assert len(ids) == len(set(ids))
+
+
+def test_a_run_without_a_midend_says_nothing_of_one(run_dir: Path) -> None:
+    assert "mid-end" not in build(run_dir).read_text().lower()
+
+
+def test_a_midend_without_any_kernel_to_ask_about_says_so(two_stage: Path) -> None:
+    (two_stage / "midend" / "eval" / "kernels.jsonl").write_text("")
+    (two_stage / "midend" / "eval" / "midend.jsonl").unlink()
+    text = build(two_stage).read_text()
+    assert "no held-out task has a right kernel" in text and "nanx" not in text
+
+
+def test_a_midend_under_way_has_its_training_alone(two_stage: Path) -> None:
+    shutil.rmtree(two_stage / "midend" / "eval")
+    text = build(two_stage).read_text()
+    assert "The mid-end is not evaluated yet" in text and "GRPO, reward by step" in text
+
+
+def test_rewards_that_are_no_shares_have_a_figure_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path / "grpo" / "records.jsonl", [wrong("a", 0, step=i) for i in range(2)])
+    text = build(tmp_path).read_text()
+    assert "GRPO by step" in text and "GRPO, reward by step" in text
+
+
+def test_later_turns_are_no_models_of_their_own(run_dir: Path) -> None:
+    again = [record("eval/rl.turn2", "t1", 3, "correct").model_copy(update={"turn": 2})]
+    write(run_dir / "eval" / "rl.turn2.jsonl", again)
+    run = load(run_dir)
+    assert list(run.evals) == ["SFT", "RL"] and [len(part) for part in run.conversations["RL"]] == [8, 1]
+    text = build(run_dir).read_text()
+    assert "RL, correct by turn: 75 % (75-75) after 1, 88 % (75-100) after 2." in text

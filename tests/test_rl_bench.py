@@ -64,6 +64,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     assert lines(steps)[: len(before)] == before != lines(steps)
     rl.judge([tmp_path / "run"], workers=1, tasks=tmp_path / "tasks")
     assert "grpo, staged, seed 0" in capsys.readouterr().out
+    assert set(json.loads((tmp_path / "run" / "depths.json").read_text()).values()) == {1}
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["curve"]["end"]["deep"]["value"] == 0.0 and result["change"]["level1"]["value"] == 0.0
     assert result["steps"][0]["candidates"] == 4
@@ -80,6 +81,7 @@ def test_seeds_of_a_setting_are_taken_together(
         config = rl.settings_of(tmp_path, out, rl.Method.grpo, "staged", seed, 1, 2, 2, 8, 1e-5, True, 4, 20.0, False)
         config.save(out / "resolved.toml")
         (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
+        (out / "depths.json").write_text(json.dumps({"t0": 7, "t1": 7, "t2": 8, "t3": 10}))
         for point, correct in (("start", 0), ("half", 1), ("end", right)):
             for task in range(4):
                 found = verdict(f"t{task}", task < correct)
@@ -87,5 +89,7 @@ def test_seeds_of_a_setting_are_taken_together(
                 for name in rl.SETS:
                     append(out / "eval" / point / f"{name}.jsonl", record.model_dump_json())
     rl.table([tmp_path / "0", tmp_path / "1"])
-    shown = [line for line in capsys.readouterr().out.splitlines() if "2 seeds" in line]
+    said = capsys.readouterr().out
+    assert "start -> end: 7: 0 % -> 75 % of 4, 8: 0 % -> 50 % of 2, 10: 0 % -> 0 % of 2" in said
+    shown = [line for line in said.splitlines() if "2 seeds" in line]
     assert len(shown) == 2 and all("+50.0" in line and "25.0" in line for line in shown)

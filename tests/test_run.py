@@ -13,7 +13,7 @@ import pytest
 from tritonsmith import config as configuration
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.evaluate import read
-from tritonsmith.train import run
+from tritonsmith.train import ranks, run
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
 
@@ -62,6 +62,28 @@ def test_dry_run_does_every_step_and_leaves_the_real_run_to_begin(tmp_path: Path
     changed = config.model_copy(deep=True)
     changed.best_of_n.n = 4
     run._same_as_before(changed)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 8])
+def test_a_dry_run_fits_any_number_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    config = configuration.load(CONFIGS[0].parent / "demo.toml", [f"run.dir={tmp_path}", "sft.batch=1"])
+    config.run.steps = ["sft", "best_of_n", "grpo", "midend_sft", "midend_best_of_n", "midend_grpo"]
+    monkeypatch.setattr(ranks, "count", lambda: count)
+    small = run.dry(config)
+    run._check_shares(small)
+    own = small.grpo
+    assert own.batch == own.num_generations and own.batch % count == 0
+
+
+def test_rows_that_cannot_be_shared_are_refused_before_any_work_but_for_what_is_done(
+    tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(tmp_path, tiny_folder, "sft.batch=3", "best_of_n.batch=4", 'run.steps=["sft","best_of_n"]')
+    monkeypatch.setattr(ranks, "count", lambda: 4)
+    with pytest.raises(ConfigError, match="sft: a step has batch x accumulation = 3 x 1 rows"):
+        run._check_shares(config)
+    (tmp_path / "sft" / "model").mkdir(parents=True)
+    run._check_shares(config)
 
 
 def test_a_run_begun_with_other_settings_is_refused_by_name(tmp_path: Path, tiny_folder: Path) -> None:

@@ -230,6 +230,7 @@ def test_what_was_drawn_ahead_by_two_is_dealt_to_any_number(tmp_path: Path, monk
 def make_config(folder: Path, tiny: Path, rows: Path) -> Config:
     given = [
         f"run.dir={folder}",
+        "run.seed=1",
         'run.steps=["sft","best_of_n","grpo"]',
         f"model.id={tiny}",
         "model.prompt_style=bare",
@@ -256,6 +257,7 @@ def make_config(folder: Path, tiny: Path, rows: Path) -> Config:
         "grpo.save_steps=2",
         "grpo.lr=1e-3",
         "grpo.ahead=true",
+        "grpo.turns=2",
         "verify.device=cpu",
         "verify.timing=false",
     ]
@@ -303,7 +305,7 @@ def check_alike(alone: Path, both: Path) -> None:
         if "completions" in name.name:
             kept = [sorted(map(str, jsonl.read(folder / name))) for folder in (alone, both)]
         else:
-            found = [{(r.step, r.task, r.sample): r for r in read(folder / name)} for folder in (alone, both)]
+            found = [{(r.step, r.task, r.sample, r.turn): r for r in read(folder / name)} for folder in (alone, both)]
             assert len(read(alone / name)) == len(read(both / name)) == len(found[0]), name
             kept = [
                 {key: (r.completion, r.source, r.verdict.correct, r.verdict.stage) for key, r in one.items()}

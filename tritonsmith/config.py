@@ -133,8 +133,8 @@ class BestOfNConfig(_Section):
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
     turns: PositiveInt = 1
-    """Turns of each completion: what failed is answered with what the verifier said of it, and drawn once more. A right
-    answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than
+    """Turns of each completion: what failed or is slow is answered with what the verifier said of it, and drawn once
+    more. A right answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than
     `sft.max_length` tokens are not learnt from."""
     rounds: PositiveInt = 2
     tasks_per_round: PositiveInt = 32
@@ -161,6 +161,10 @@ class GrpoSection(_Section):
     max_prompt: PositiveInt = 512
     max_completion: PositiveInt = 512
     """K, beta, lr, batch and lengths: requirements row 10. `batch` counts completions in all processes together."""
+    turns: PositiveInt = 1
+    """Turns of each completion: what failed or is slow is answered with what the verifier said of it, and drawn once
+    more. Each turn is a row to train on, worth its reward and `credit.TURN_DISCOUNT` of what the next one is worth;
+    `batch` counts first turns. A conversation that exceeds `max_prompt` tokens ends: leave room for what is said."""
     steps: PositiveInt = 100
     temperature: NonNegativeFloat = 1.0
     ahead: bool = False

@@ -10,7 +10,6 @@ Keeps nothing on disk: `evaluate` and `data.distill` do. No streaming, no tools,
 import asyncio
 import logging
 import queue
-import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,9 +18,10 @@ from typing import cast
 
 import openai
 from openai.types.chat import ChatCompletionMessageParam
-from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
+from pydantic import ValidationError
 
 from tritonsmith import progress
+from tritonsmith.chat import Answer, Question, Reply, answer_of, cause, one_line, said
 from tritonsmith.config import EndpointConfig
 from tritonsmith.errors import UserError
 from tritonsmith.prompts import Message, Style
@@ -33,8 +33,6 @@ _FOR_GOOD = {401: "refuses the key", 403: "refuses access", 404: "has no such pa
 
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
 """Parameters that some servers refuse, as reasoning models of vendors do."""
-
-_SPECIAL = r"(?:<\|[\w-]+\|>\s*)"
 
 
 class EndpointError(UserError):
@@ -68,31 +66,6 @@ class Budget:
     def __str__(self) -> str:
         limits = ((self.requests, "completions"), (self.tokens, "tokens"))
         return " and ".join(f"{limit} {what}" for limit, what in limits if limit is not None)
-
-
-@dataclass(frozen=True)
-class Question:
-    """One completion that is asked for."""
-
-    messages: Sequence[Message]
-    temperature: float = 0.8
-    top_p: float = 1.0
-    max_new_tokens: int = 2048
-    seed: int | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came back."""
-
-    text: str
-    """What the model wrote; empty where it wrote nothing."""
-    reasoning: str = ""
-    """What it thought before, where the server tells that apart."""
-    tokens: int = 0
-    """Prompt and completion together, as the server counts them; one for 4 characters where it does not."""
-    cut: bool = False
-    """Whether it ended at the limit of tokens instead of by itself."""
 
 
 @dataclass
@@ -196,30 +169,6 @@ class Endpoint:
         return [[drawn[chat, which] for which in range(n)] for chat in range(len(messages))]
 
 
-class _Said(BaseModel):
-    """The part of a chat completion's message that is read; servers differ in the name of the reasoning."""
-
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-
-
-class _Choice(BaseModel):
-    message: _Said
-    finish_reason: str | None = None
-
-
-class _Usage(BaseModel):
-    total_tokens: NonNegativeInt | None = None
-
-
-class _Reply(BaseModel):
-    """A chat completion; everything that is not needed may be missing."""
-
-    choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
-
-
 class _Failure(Exception):
     """A question without an answer, and why."""
 
@@ -316,20 +265,20 @@ class _Talk:
                         messages=cast(list[ChatCompletionMessageParam], list(question.messages)),
                         extra_body=self._parameters(question),
                     )
-                return _answer(_Reply.model_validate_json(raw.content), question)
+                return answer_of(Reply.model_validate_json(raw.content), question)
             except ValidationError as error:
                 raise _Failure("what it sends is no chat completion; is this its chat API's base URL?") from error
             except openai.APIStatusError as error:
                 if (unwanted := self._unwanted(error)) is None:
                     self._check(error)
-                    raise _Failure(_said(error)) from error
+                    raise _Failure(said(error)) from error
                 self.dropped.add(unwanted)
             except (openai.APITimeoutError, TimeoutError) as error:
                 raise _Failure(f"no answer within {self.settings.timeout:g} s; is it overloaded?") from error
             except openai.APIConnectionError as error:
-                raise _Failure(f"cannot be reached: {_cause(error)}") from error
+                raise _Failure(f"cannot be reached: {cause(error)}") from error
             except openai.APIError as error:
-                raise _Failure(_one_line(str(error))) from error
+                raise _Failure(one_line(str(error))) from error
         raise _Failure("it takes none of the usual parameters")
 
     def _parameters(self, question: Question) -> dict[str, float]:
@@ -352,7 +301,7 @@ class _Talk:
     def _check(self, error: openai.APIStatusError) -> None:
         """Raise EndpointError for what asking again does not change."""
         if error.status_code in _FOR_GOOD:
-            raise EndpointError(f"{self.settings.url}: {_FOR_GOOD[error.status_code]} ({_said(error)})") from error
+            raise EndpointError(f"{self.settings.url}: {_FOR_GOOD[error.status_code]} ({said(error)})") from error
 
     async def _only_model(self, client: openai.AsyncOpenAI) -> str:
         """The name of the only model that is served."""
@@ -360,53 +309,11 @@ class _Talk:
         try:
             names = [model.id for model in (await client.models.list()).data]
         except openai.APIStatusError as error:
-            raise EndpointError(f"{url}: does not say which models it serves ({_said(error)}); name one") from error
+            raise EndpointError(f"{url}: does not say which models it serves ({said(error)}); name one") from error
         except openai.APIConnectionError as error:
-            raise EndpointError(f"{url}: cannot be reached: {_cause(error)}") from error
+            raise EndpointError(f"{url}: cannot be reached: {cause(error)}") from error
         except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # junk, in whatever form
             raise EndpointError(f"{url}: does not say which models it serves; name one") from error
         if len(names) != 1:
             raise EndpointError(f"{url}: serves {', '.join(names) or 'no model'}; name one")
         return names[0]
-
-
-def _answer(reply: _Reply, question: Question) -> Answer:
-    choice = reply.choices[0]
-    said = choice.message.content or ""
-    reasoning = choice.message.reasoning_content or choice.message.reasoning or ""
-    tokens = reply.usage.total_tokens if reply.usage is not None else None
-    if tokens is None:
-        tokens = (sum(len(message["content"]) for message in question.messages) + len(said) + len(reasoning)) // 4
-    return Answer(_without_echo(said, question), reasoning, tokens, choice.finish_reason == "length")
-
-
-def _without_echo(text: str, question: Question) -> str:
-    """The text without the question in front of it.
-
-    `transformers serve` 5.23 gives prompt and special tokens back for a Qwen3 model whose chat template is not ChatML,
-    as nano's is.
-    """
-    asked = question.messages[-1]["content"]
-    head, found, rest = text.partition(asked)
-    if not asked or not found or not re.fullmatch(rf"\s*{_SPECIAL}*", head):
-        return text
-    return re.sub(rf"^\s*{_SPECIAL}*|\s*{_SPECIAL}*$", "", rest)
-
-
-def _said(error: openai.APIStatusError) -> str:
-    """HTTP status and what the server said, if that can be shown in a line."""
-    body = error.body
-    message = body.get("message") if isinstance(body, dict) else body
-    text = _one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
-    return f"HTTP {error.status_code}: {text}" if text else f"HTTP {error.status_code}"
-
-
-def _cause(error: BaseException) -> str:
-    """What is at the bottom of a connection's failure."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return _one_line(str(error)) or type(error).__name__
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200]

@@ -137,18 +137,10 @@ def draw(
     out: Path,
     *,
     seed: int = 0,
-    on_draw: Callable[[Task, Candidate], None] | None = None,
     ask: Ask | None = None,
 ) -> dict[Key, str]:
-    """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end.
-
-    `on_draw` gets each new one as a candidate as soon as it is there.
-    """
-    drafts: dict[Key, str] = {}
-    for row in jsonl.read(out):
-        task, sample, completion = row.get("task"), row.get("sample"), row.get("completion")
-        if isinstance(task, str) and isinstance(sample, int) and isinstance(completion, str):
-            drafts[task, sample] = completion
+    """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end."""
+    drafts = drawn(out)
     gaps: defaultdict[int, list[tuple[Task, list[int]]]] = defaultdict(list)
     for task in tasks:
         numbers = [sample for sample in range(config.samples) if (task.id, sample) not in drafts]
@@ -163,8 +155,6 @@ def draw(
                 row = {"task": task.id, "sample": numbers[which], "completion": text}
                 jsonl.append(out, json.dumps(row))
                 drafts[task.id, numbers[which]] = text
-                if on_draw is not None:
-                    on_draw(task, candidate(task, numbers[which], text))
 
         logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
         texts = sampler.sample(
@@ -180,6 +170,16 @@ def draw(
         )
         late = [(chat, which, text) for chat, row in enumerate(texts) for which, text in enumerate(row)]
         keep([item for item in late if (group[item[0]][0].id, group[item[0]][1][item[1]]) not in drafts])
+    return drafts
+
+
+def drawn(path: Path) -> dict[Key, str]:
+    """The completions of a JSONL file by task and sample; a missing file has none."""
+    drafts: dict[Key, str] = {}
+    for row in jsonl.read(path):
+        task, sample, text = row.get("task"), row.get("sample"), row.get("completion")
+        if isinstance(task, str) and isinstance(sample, int) and isinstance(text, str):
+            drafts[task, sample] = text
     return drafts
 
 

@@ -1,20 +1,21 @@
 """Feedback turns: what the verifier said of a candidate leads to another, up to a number of turns.
 
 The first turn is a plain evaluation; each later one is a file of its own beside it, so that a killed evaluation goes on
-where it was. Best-of-N trains on turns that are drawn here too; what a turn is worth then is `credit.discounted`.
+where it was. Turns that are trained on are drawn in `train.rounds` and `train.conversing`; what one is worth is in
+`credit`.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import EvalConfig
-from tritonsmith.evaluate import Judge, Key, Sampler, candidate, evaluate, judged
+from tritonsmith.evaluate import Judge, Key, Sampler, drawn, evaluate, judged
 from tritonsmith.metrics import Estimate
 from tritonsmith.prompts import Message, Style, messages, replied
-from tritonsmith.types import Candidate, Record, Task
+from tritonsmith.types import Record, Task
 
 
 def converse(
@@ -57,6 +58,14 @@ def file_of(out: Path, turn: int) -> Path:
     return out if turn == 1 else out.with_name(f"{out.stem}.turn{turn}.jsonl")
 
 
+def later(out: Path) -> list[Path]:
+    """The files of the turns after the first that there are."""
+    paths: list[Path] = []
+    while (path := file_of(out, len(paths) + 2)).exists():
+        paths.append(path)
+    return paths
+
+
 def draw(
     sampler: Sampler,
     wanted: Sequence[tuple[Task, int]],
@@ -65,18 +74,13 @@ def draw(
     out: Path,
     *,
     seed: int,
-    on_draw: Callable[[Task, Candidate], None] | None = None,
 ) -> dict[Key, str]:
     """A completion of each conversation that is wanted: those on file, and new ones, appended as they end.
 
-    The file is `<out>.completions.jsonl`; `on_draw` gets each new one as a candidate as soon as it is there.
+    The file is `<out>.completions.jsonl`.
     """
     path = out.with_suffix(".completions.jsonl")
-    drafts: dict[Key, str] = {}
-    for row in jsonl.read(path):
-        task, sample, text = row.get("task"), row.get("sample"), row.get("completion")
-        if isinstance(task, str) and isinstance(sample, int) and isinstance(text, str):
-            drafts[task, sample] = text
+    drafts = drawn(path)
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in drafts]
 
     def keep(batch: list[tuple[int, int, str]]) -> None:
@@ -85,8 +89,6 @@ def draw(
             if (task.id, sample) not in drafts:
                 drafts[task.id, sample] = text
                 jsonl.append(path, json.dumps({"task": task.id, "sample": sample, "completion": text}))
-                if on_draw is not None:
-                    on_draw(task, candidate(task, sample, text))
 
     if missing:
         given = [chats[task.id, sample] for task, sample in missing]

@@ -4,25 +4,24 @@ Loads nothing from elsewhere and runs no script: the page is the same offline, i
 """
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from tritonsmith import __version__, evaluate, metrics
-from tritonsmith.report import figures, html
-from tritonsmith.report.run import Run, best, load, passed, reason, worst
-from tritonsmith.types import STAGES, Record
+from tritonsmith import __version__, evaluate, gains, metrics, reward, turns
+from tritonsmith.gains import Given
+from tritonsmith.report import html, plots
+from tritonsmith.report.run import Run, best, load, reason, worst
+from tritonsmith.types import STAGES, Record, Verdict
 
 KS = (1, 10)
 """The k of pass@k where a run's settings do not say."""
-MOST_REASONS = 12
-"""Bars of the histogram of reasons."""
+MOST_GAINS = 3
+"""Kernels that are shown with the mid-end's answers."""
 LONGEST_SOURCE = 20_000
 """Characters of a candidate that are shown."""
 
@@ -39,12 +38,19 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A figure on the page."""
+class Gained:
+    """What the mid-end made of the held-out kernels."""
 
-    title: str
-    svg: Markup
-    caption: str
+    estimates: dict[str, metrics.Estimate]
+    """As `gains.gains` gives them."""
+    kernels: int
+    faster: int
+    """Of these, how many it made clearly faster."""
+    kind: str
+    """`predicted (roofline)` or `measured`."""
+    summary: list[metrics.Row]
+    examples: list[tuple[Given, Record]]
+    """The largest gains: what was given, and the answer."""
 
 
 def build(run_dir: Path) -> Path:
@@ -57,8 +63,11 @@ def build(run_dir: Path) -> Path:
     summaries = {name: metrics.summary(records, ks) for name, records in run.evals.items()}
     shown = [k for k in ks if any(k in row.passes for rows in summaries.values() for row in rows)]
     records = [record for part in run.evals.values() for record in part]
-    last = list(run.evals.values())[-1] if run.evals else [r for part in run.rounds for r in part.records] or run.grpo
-    trained = sum(len(part.records) for part in run.rounds) + len(run.grpo)
+    drawn = [record for part in run.training.rounds for record in part.records] or run.training.grpo
+    last = list(run.evals.values())[-1] if run.evals else drawn
+    trained = run.training.judged
+    if run.midend is not None:
+        trained += run.midend.training.judged + len(run.midend.answers)
     page = _environment().get_template("page.html.j2")
     text = page.render(
         run=run,
@@ -69,7 +78,10 @@ def build(run_dir: Path) -> Path:
         ks=shown,
         changes=_changes(run),
         facts=_facts(run, records or last, len(records) + trained),
-        plots=_plots(run, summaries),
+        plots=plots.of_run(run, summaries),
+        gained=_gained(run, ks),
+        midend_plots=plots.of_midend(run.midend, run.config) if run.midend is not None else [],
+        solved={name: turns.solved(found) for name, found in run.conversations.items()},
         origin=f"Of {list(run.evals)[-1]} on held-out tasks" if run.evals else "Of training",
         best=best(last),
         worst=worst(last),
@@ -137,6 +149,30 @@ def _changes(run: Run) -> list[Change]:
     return changes
 
 
+def _gained(run: Run, ks: Sequence[int]) -> Gained | None:
+    """What the mid-end gained; None where it was not evaluated."""
+    if run.midend is None or not run.midend.asked or not run.midend.answers:
+        return None
+    asked, answers = run.midend.asked, run.midend.answers
+    pairs = [(one, better) for one, better in zip(asked, gains.faster(asked, answers), strict=True) if better]
+    best_first = sorted(pairs, key=lambda pair: -reward.speedup(pair[1].verdict) / reward.speedup(pair[0].verdict))
+    return Gained(
+        estimates=gains.gains(asked, answers),
+        kernels=len(asked),
+        faster=len(pairs),
+        kind=_kinds([one.verdict for one in asked]),
+        summary=metrics.summary(answers, ks),
+        examples=best_first[:MOST_GAINS],
+    )
+
+
+def _kinds(verdicts: Sequence[Verdict]) -> str:
+    """How the speedups came about."""
+    kinds = {verdict.timing.kind for verdict in verdicts if verdict.timing}
+    names = {"predicted": "predicted (roofline)", "measured": "measured"}
+    return " and ".join(names[kind] for kind in sorted(kinds)) or "none"
+
+
 def _facts(run: Run, records: Sequence[Record], judged: int) -> dict[str, str]:
     """What stands beside the title: model, tasks, device, how much was judged."""
     facts: dict[str, str] = {}
@@ -148,83 +184,15 @@ def _facts(run: Run, records: Sequence[Record], judged: int) -> dict[str, str]:
     if records:
         verdict = records[-1].verdict
         facts["judged on"] = f"{verdict.device}, kernels compiled for {verdict.target}, {verdict.policy} policy"
-        kinds = {record.verdict.timing.kind for record in records if record.verdict.timing}
-        names = {"predicted": "predicted (roofline)", "measured": "measured"}
-        facts["speedups"] = " and ".join(names[kind] for kind in sorted(kinds)) or "none"
+        facts["speedups"] = _kinds([record.verdict for record in records])
     facts["candidates judged"] = f"{judged:,}"
     return facts
 
 
-def _plots(run: Run, summaries: dict[str, list[metrics.Row]]) -> list[Plot]:
-    plots: list[Plot] = []
-
-    def add(title: str, svg: str, caption: str) -> None:
-        plots.append(Plot(title, Markup(svg), caption))
-
-    if summaries:
-        bars = {
-            name: {"all levels" if row.level is None else f"level {row.level}": row.correct for row in rows}
-            for name, rows in summaries.items()
-        }
-        svg = figures.rates(bars, "correct", "Correct rate on held-out tasks by level")
-        add("Correct on held-out tasks", svg, "Share of candidates that are correct; bars span 95 % over tasks.")
-    if run.sft_loss:
-        add("SFT loss", figures.loss_curve(run.sft_loss), "Loss on completion tokens, as the trainer logged it.")
-    if run.rounds:
-        lines = _by_step([(part.number + 1, part.records) for part in run.rounds])
-        svg = figures.over_steps(lines, "round", "rl", "Reward and correct rate by round")
-        add("Best-of-N by round", svg, "On the training tasks drawn in each round, before fine-tuning on it.")
-    p = [(part.number + 1, part.p_level2) for part in run.rounds if part.p_level2 is not None]
-    accuracy = [(part.number + 1, part.acc_level1) for part in run.rounds if part.acc_level1 is not None]
-    if p and accuracy:
-        lines = {"p(level 2)": p, "level-1 accuracy (moving average)": accuracy}
-        svg = figures.over_steps(lines, "round", "curriculum", "Curriculum by round")
-        add("Curriculum", svg, "After each round: how often level 2 is drawn next, and the average that decides it.")
-    if run.grpo:
-        steps: defaultdict[int, list[Record]] = defaultdict(list)
-        for record in run.grpo:
-            steps[record.step].append(record)
-        svg = figures.over_steps(_by_step(sorted(steps.items())), "step", "grpo", "Reward and correct rate by step")
-        add("GRPO by step", svg, "On the training tasks of each step.")
-    if run.evals:
-        funnel = {name: _funnel(records) for name, records in run.evals.items()}
-        svg = figures.shares(funnel, "funnel", "Share of candidates that reach each stage")
-        add("The funnel", svg, "Share of all held-out candidates that get past each stage of the verifier.")
-    reasons = {name: _reasons(records, run) for name, records in run.evals.items()}
-    if any(reasons.values()):
-        svg = figures.shares(reasons, "reasons", "Why candidates were rejected")
-        add("Why candidates were rejected", svg, "First finding of each rejected candidate, as a share of all.")
-    return plots
-
-
-def _by_step(parts: Sequence[tuple[int, Sequence[Record]]]) -> dict[str, list[tuple[int, float]]]:
-    lines: dict[str, list[tuple[int, float]]] = {
-        "mean reward": [(step, fmean(record.verdict.reward for record in records)) for step, records in parts]
-    }
-    for level in sorted({record.level for _, records in parts for record in records}):
-        own = [(step, [r.verdict.correct for r in records if r.level == level]) for step, records in parts]
-        lines[f"correct, level {level}"] = [(step, fmean(values)) for step, values in own if values]
-    return lines
-
-
-def _funnel(records: Sequence[Record]) -> dict[str, float]:
-    total = len(records)
-    counts = {"drawn": total, "code found": sum(record.source is not None for record in records)}
-    for stage in STAGES[:-1]:
-        counts[stage] = sum(passed(record.verdict, stage) for record in records)
-    counts["correct"] = sum(record.verdict.correct for record in records)
-    return {name: count / total for name, count in counts.items()}
-
-
-def _reasons(records: Sequence[Record], run: Run) -> dict[str, float]:
-    """Shares of this evaluation's candidates by reason; the reasons are those most frequent over all evaluations."""
-    everyone = Counter(reason(record) for part in run.evals.values() for record in part if not record.verdict.correct)
-    own = Counter(reason(record) for record in records)
-    return {name: own[name] / len(records) for name, _ in everyone.most_common(MOST_REASONS)}
-
-
-def _source(record: Record) -> Markup:
+def _source(record: Record | Given) -> Markup:
     """The candidate's source, or where there is none the start of what the model wrote."""
+    if isinstance(record, Given):
+        return html.code(record.kernel[:LONGEST_SOURCE])
     if record.source is not None:
         return html.code(record.source[:LONGEST_SOURCE])
     return html.code(record.completion[:LONGEST_SOURCE] or "(nothing was written)", "text")

@@ -17,7 +17,7 @@ from tritonsmith.data.census import Census
 from tritonsmith.data.rows import SPLITS, ContrastiveRow, PairRow
 from tritonsmith.data.store import Settings, said
 from tritonsmith.report import figures, html
-from tritonsmith.report.build import Plot
+from tritonsmith.report.plots import Plot
 
 MOST_OPERATORS = 48
 """Bars of the histogram of operators."""

@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
 from tritonsmith.metrics import Estimate
 
@@ -23,26 +23,45 @@ SERIES = ("#000011", "#000012", "#000013", "#000014")
 _VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line"} | {c: f"--series-{i}" for i, c in enumerate(SERIES, 1)}
 
 
-def loss_curve(points: Sequence[tuple[int, float]]) -> str:
+def loss_curve(points: Sequence[tuple[int, float]], name: str) -> str:
     """SFT loss by training step."""
     with _style():
         figure, axes = _axes(5.2, 2.8)
         axes.plot(*zip(*points, strict=True), color=SERIES[1], marker="o" if len(points) < 4 else "", linewidth=1.8)
         axes.set(xlabel="training step", ylabel="loss (nats per token)")
         axes.set_ylim(bottom=0)
-        return _svg(figure, "sft-loss", "SFT loss by training step")
+        return _svg(figure, name, "SFT loss by training step")
 
 
-def over_steps(lines: Mapping[str, Sequence[tuple[int, float]]], xlabel: str, name: str, title: str) -> str:
-    """Shares between 0 and 1 (rates, rewards, probabilities) by round or step."""
+def over_steps(
+    lines: Mapping[str, Sequence[tuple[int, float]]], xlabel: str, name: str, title: str, shares: bool = True
+) -> str:
+    """Shares between 0 and 1 (rates, rewards, probabilities) by round or step; or not `shares`: any numbers."""
     with _style():
         figure, axes = _axes(5.2, 2.8)
         for colour, (label, points) in zip(_colours(len(lines)), lines.items(), strict=True):
             few = len(points) < 30
             axes.plot(*zip(*points, strict=True), color=colour, marker="o" if few else "", linewidth=1.8, label=label)
-        axes.set(xlabel=xlabel, ylim=(0, 1.02))
+        axes.set(xlabel=xlabel)
+        if shares:
+            axes.set_ylim(0, 1.02)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         _legend(axes, len(lines))
+        return _svg(figure, name, title)
+
+
+def against(points: Sequence[tuple[float, float]], labels: tuple[str, str], name: str, title: str) -> str:
+    """Positive numbers before and after, a dot each, on logarithmic axes of one range, with the line of no change."""
+    low, high = min(map(min, points)) / 1.15, max(map(max, points)) * 1.15
+    with _style():
+        figure, axes = _axes(5.2, 3.8)
+        axes.plot([low, high], [low, high], color=MUTED, linewidth=1)
+        axes.scatter(*zip(*points, strict=True), s=26, color=SERIES[1], alpha=0.7, linewidths=0)
+        axes.set(xlabel=labels[0], ylabel=labels[1], xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+            axis.set_minor_locator(NullLocator())
         return _svg(figure, name, title)
 
 

@@ -1,5 +1,6 @@
-"""What a run folder holds, read for the report: settings, logs, records. Missing pieces become notes, not errors.
+"""What a run folder holds, read for the report: settings, logs, records, of the frontend and of the mid-end.
 
+Missing pieces become notes, not errors.
 Draws nothing and computes nothing beyond selection.
 """
 
@@ -12,12 +13,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tritonsmith import config as configuration
-from tritonsmith import evaluate
+from tritonsmith import evaluate, jsonl, turns
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.errors import UserError
+from tritonsmith.gains import Given
 from tritonsmith.types import STAGES, Record, StageName, Verdict
 
-PARTS = ("resolved.toml", "sft", "rl", "grpo", "eval")
+PARTS = ("resolved.toml", "sft", "rl", "grpo", "midend", "eval")
 """What makes a folder that of a run: one of these."""
 EVAL_ORDER = ("base", "sft", "rl", "grpo")
 LABELS = {"base": "base model", "sft": "SFT", "rl": "RL", "grpo": "GRPO"}
@@ -41,18 +43,47 @@ class Round:
 
 
 @dataclass
+class Training:
+    """How one agent was trained."""
+
+    sft_loss: list[tuple[int, float]] = field(default_factory=list)
+    """(training step, loss) as the trainer logged them."""
+    rounds: list[Round] = field(default_factory=list)
+    grpo: list[Record] = field(default_factory=list)
+
+    @property
+    def judged(self) -> int:
+        """How many candidates were judged in it."""
+        return sum(len(part.records) for part in self.rounds) + len(self.grpo)
+
+
+@dataclass
+class Midend:
+    """The second agent's part of a run."""
+
+    training: Training
+    given: list[Given]
+    """The kernels it was trained on."""
+    asked: list[Given]
+    """The held-out tasks' kernels."""
+    answers: list[Record]
+    """To those."""
+
+
+@dataclass
 class Run:
     """A run folder."""
 
     dir: Path
     config: Config | None = None
     config_text: str = ""
-    sft_loss: list[tuple[int, float]] = field(default_factory=list)
-    """(training step, loss) as the trainer logged them."""
-    rounds: list[Round] = field(default_factory=list)
-    grpo: list[Record] = field(default_factory=list)
+    training: Training = field(default_factory=Training)
+    """The frontend's, or that of the only agent."""
     evals: dict[str, list[Record]] = field(default_factory=dict)
-    """Held-out records by label, in the order of training."""
+    """Held-out records by label, in the order of training; of several turns the first."""
+    conversations: dict[str, list[list[Record]]] = field(default_factory=dict)
+    """The records of each turn by the same label, where there were several."""
+    midend: Midend | None = None
     notes: list[str] = field(default_factory=list)
     """One line for each piece that is not there or cannot be read."""
 
@@ -63,26 +94,56 @@ def load(run_dir: Path) -> Run:
         raise ReportError(f"{run_dir} is not a run folder: it holds none of {', '.join(PARTS)}")
     run = Run(run_dir)
     _settings(run)
-    _sft(run)
-    for folder in sorted((run_dir / "rl").glob("round-*")):
-        records = _records(run, folder / "records.jsonl")
-        if records and folder.name.rpartition("-")[2].isdigit():
-            weights, accuracy = _curriculum(folder / "curriculum.json")
-            run.rounds.append(Round(int(folder.name.rpartition("-")[2]), records, weights, accuracy))
-    # A step that was under way at a kill is drawn again, and rounding may change a word: the later one was trained on.
-    drawn = _records(run, run_dir / "grpo" / "records.jsonl")
-    run.grpo = list({(record.step, record.task, record.sample): record for record in drawn}.values())
-    files = {path.stem: path for path in (run_dir / "eval").glob("*.jsonl") if ".completions" not in path.name}
+    run.training = _training(run, run_dir)
+    files = {path.stem: path for path in (run_dir / "eval").glob("*.jsonl") if "." not in path.stem}
     known = [name for name in EVAL_ORDER if name in files]
     for name in [*known, *sorted(set(files) - set(known))]:
         records = _records(run, files[name])
         if records:
-            run.evals[LABELS.get(name, name)] = records
+            label = LABELS.get(name, name)
+            run.evals[label] = records
+            later = [_records(run, path) for path in turns.later(files[name])]
+            if later:
+                run.conversations[label] = [records, *later]
+    if (run_dir / "midend").exists():
+        run.midend = _midend(run, run_dir / "midend")
+    steps = run.config.run.steps if run.config is not None else ["sft", "grpo"]
+    if not run.training.sft_loss and "sft" in steps:
+        run.notes.append("No SFT curve: sft/model/trainer_state.json is not there.")
     if not run.evals:
         run.notes.append("No evaluation: eval/ holds no records yet.")
-    if not run.rounds and not run.grpo:
+    if not run.training.judged and {"best_of_n", "grpo"} & set(steps):
         run.notes.append("No reinforcement learning: neither rl/ nor grpo/ holds records yet.")
     return run
+
+
+def _training(run: Run, folder: Path) -> Training:
+    """What was logged of one agent's training."""
+    found = Training(_sft_loss(folder / "sft"))
+    for part in sorted((folder / "rl").glob("round-*")):
+        records = _records(run, part / "records.jsonl")
+        if records and part.name.rpartition("-")[2].isdigit():
+            weights, accuracy = _curriculum(part / "curriculum.json")
+            found.rounds.append(Round(int(part.name.rpartition("-")[2]), records, weights, accuracy))
+    # A step that was under way at a kill is drawn again, and rounding may change a word: the later one was trained on.
+    drawn = _records(run, folder / "grpo" / "records.jsonl")
+    found.grpo = list({(record.step, record.task, record.sample, record.turn): record for record in drawn}.values())
+    return found
+
+
+def _midend(run: Run, folder: Path) -> Midend:
+    asked = folder / "eval" / "kernels.jsonl"
+    found = Midend(
+        _training(run, folder),
+        _givens(run, folder / "kernels.jsonl"),
+        _givens(run, asked),
+        _records(run, folder / "eval" / "midend.jsonl"),
+    )
+    if asked.exists() and not found.asked:
+        run.notes.append("The mid-end is not evaluated: no held-out task has a right kernel.")
+    elif not found.answers:
+        run.notes.append("The mid-end is not evaluated yet: midend/eval/ holds no records.")
+    return found
 
 
 def _settings(run: Run) -> None:
@@ -96,17 +157,15 @@ def _settings(run: Run) -> None:
         run.notes.append(f"The settings are those of another version: {error}")
 
 
-def _sft(run: Run) -> None:
-    states = [run.dir / "sft" / "model" / "trainer_state.json", *(run.dir / "sft").rglob("trainer_state.json")]
-    for state in states:
+def _sft_loss(folder: Path) -> list[tuple[int, float]]:
+    for state in [folder / "model" / "trainer_state.json", *folder.rglob("trainer_state.json")]:
         history = _json(state).get("log_history")
         if not isinstance(history, list):
             continue
         logged = [entry for entry in history if isinstance(entry, dict) and "loss" in entry and "step" in entry]
-        run.sft_loss = [(int(entry["step"]), float(entry["loss"])) for entry in logged]
-        if run.sft_loss:
-            return
-    run.notes.append("No SFT curve: sft/model/trainer_state.json is not there.")
+        if logged:
+            return [(int(entry["step"]), float(entry["loss"])) for entry in logged]
+    return []
 
 
 def _curriculum(path: Path) -> tuple[float | None, float | None]:
@@ -131,9 +190,21 @@ def _records(run: Run, path: Path) -> list[Record]:
     try:
         return evaluate.read(path)
     except (OSError, ValidationError) as error:
-        reason = "another version" if isinstance(error, ValidationError) else str(error)
-        run.notes.append(f"{path.relative_to(run.dir)} is left out: {reason}.")
+        _leave_out(run, path, error)
         return []
+
+
+def _givens(run: Run, path: Path) -> list[Given]:
+    try:
+        return [Given.model_validate(row) for row in jsonl.read(path)]
+    except (OSError, ValidationError) as error:
+        _leave_out(run, path, error)
+        return []
+
+
+def _leave_out(run: Run, path: Path, error: Exception) -> None:
+    reason = "another version" if isinstance(error, ValidationError) else str(error)
+    run.notes.append(f"{path.relative_to(run.dir)} is left out: {reason}.")
 
 
 def passed(verdict: Verdict, stage: StageName) -> bool:

@@ -1,5 +1,6 @@
 """`credit` over the tokens that were drawn: the advantages (B, T) that take the place of TRL's own.
 
+A group is all turns of all conversations about a task, each a row; those that were not taken have no part in it.
 The trainer gathers what lies on other processes; here is only what is computed of it.
 """
 
@@ -44,10 +45,14 @@ class Assign:
         return {"code": whole}
 
     def rewards(self) -> dict[str, Tensor]:
-        """The rewards (B,) of each segment."""
+        """The rewards (B,) of each segment (of turns, what they are worth); NaN where there is no verdict."""
         parts = [reward.parts(verdict, self.scheme, self.cap) for verdict in self.scored.last]
         names = segments.SEGMENTS if self.scheme == "hierarchical" else ("code",)
-        return {name: torch.tensor([one[name] for one in parts]) for name in names}
+        return {name: torch.tensor(self._worth([one[name] for one in parts])) for name in names}
+
+    def _worth(self, rewards: list[float]) -> list[float]:
+        known = [None if place in self.scored.unjudged else one for place, one in enumerate(rewards)]
+        return [torch.nan if one is None else one for one in credit.returns(known, self.scored.turns)]
 
     def eligible(self) -> Tensor:
         """Which completions best-of-N may keep: correct ones, of equal ones the best.

@@ -76,16 +76,20 @@ class Sampler:
         seed: int = 0,
         on_batch: Callable[[list[Draw]], None] | None = None,
         part: tuple[int, int] = (0, 1),
+        keys: Sequence[tuple[int, int]] | None = None,
     ) -> list[list[str]]:
         """Draw `n` completions of each conversation, in the order given; temperature 0 is greedy.
 
         `batch` counts rows (completions) decoded together. `on_batch` gets completions as they end, a batch or a few.
         With `part` (i, k) only the i-th of k parts is drawn, all else stays empty; what is drawn is the same but for
-        the rounding of sums, into however many parts it is divided.
+        the rounding of sums, into however many parts it is divided. `keys`, where one completion of each conversation
+        is drawn, stand for its number and the completion's: random numbers go by them, so that what is missing of a
+        larger call is drawn as that would have drawn it.
         A prompt that fills the model's positions gets empty completions; one that nearly does, short ones.
         """
         encoded = [self._encode(conversation) for conversation in messages]
-        rows = [Row(i, s, ids, (seed, i, s)) for i, ids in enumerate(encoded) for s in range(n)]
+        luck = {(i, 0): key for i, key in enumerate(keys or ())}
+        rows = [Row(i, s, ids, (seed, *luck.get((i, s), (i, s)))) for i, ids in enumerate(encoded) for s in range(n)]
         rows = _part(rows, *part)
         texts = [[""] * n for _ in messages]
         shown = progress.bar("drawing", len(rows)) if part[0] == 0 else contextlib.nullcontext(lambda count: None)
@@ -111,16 +115,17 @@ class Sampler:
         batch: int = 64,
         seed: int = 0,
         on_end: Callable[[int, list[int]], None] | None = None,
-        first: int = 0,
+        numbers: Sequence[int] | None = None,
     ) -> list[list[int]]:
         """Draw the tokens that follow each prompt of tokens, the end token included where one was drawn.
 
         For trainers, which have tokens and want tokens; equal prompts are read once. `on_end` gets a prompt's place
-        and what follows it as soon as that has ended. Where prompts are a part of more, `first` is the place of the
-        first among all of them: its random numbers go by that.
+        and what follows it as soon as that has ended. Where prompts are a part of more, `numbers` are their places
+        among all of them: random numbers go by that.
         """
         which = {tuple(ids): i for i, ids in reversed(list(enumerate(prompts)))}
-        rows = [Row(which[tuple(ids)], i, ids, (seed, first + i)) for i, ids in enumerate(prompts)]
+        places = range(len(prompts)) if numbers is None else numbers
+        rows = [Row(which[tuple(ids)], i, ids, (seed, places[i])) for i, ids in enumerate(prompts)]
 
         def ended(some: list[Row]) -> None:
             if on_end is not None:

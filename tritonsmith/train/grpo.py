@@ -2,6 +2,11 @@
 
 The overrides: which tasks come next, how completions are drawn, what a checkpoint holds beside the trainer's own state,
 and, where TRL's own advantages are not the ones wanted, `credit`'s over plan and code tokens in their place.
+
+With feedback turns (`grpo.turns`, as in Kevin, Baronio et al. 2025, arXiv 2507.11948, section 3) each turn is a row of
+its own: its prompt is the conversation up to there, its reward what it is worth to the conversation (`credit.returns`).
+A group, over which rewards become advantages, is all turns of all conversations about a task. The rows of turns that
+were not taken are in no group's mean or deviation, and neither in the loss nor in what it is a mean over.
 """
 
 import contextlib
@@ -37,6 +42,7 @@ from tritonsmith.prompts import Ask
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.advantages import Assign, everywhere
 from tritonsmith.train.clock import Clock
+from tritonsmith.train.conversing import Converser
 from tritonsmith.train.desk import Address, Desk, Far, Report
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy, make_room
@@ -52,6 +58,8 @@ CURRICULUM = "curriculum.json"
 AHEAD = "ahead.pt"
 """In each checkpoint, the batch that was drawn and not trained on, where batches are drawn ahead; of all processes."""
 RECORDS = "records.jsonl"
+ROW_MEANS = ("grpo", "dr_grpo")
+"""TRL's losses that are means over the rows of a step."""
 
 
 class CurriculumTrainer(GRPOTrainer):
@@ -71,6 +79,8 @@ class CurriculumTrainer(GRPOTrainer):
     """None: the advantages are TRL's own."""
     policy: Policy | None = None
     """What completions are drawn with; None: TRL's own way, for DeepSpeed's weights."""
+    converser: Converser
+    """Who draws a batch's turns."""
     ahead: bool = False
     waiting: Rollout | None = None
     """What was drawn ahead."""
@@ -87,11 +97,13 @@ class CurriculumTrainer(GRPOTrainer):
                 with self.clock.counting("wait"):
                     self.due.batch.found()
                     ranks.meet()  # without a limit in time: what follows has one, and another's verdicts may be late
-                self.clock.add("verify", self.due.batch.judging.seconds)
+                self.clock.add("verify", self.due.batch.seconds)
             inputs = self.due.inputs
         made = super()._generate_and_score_completions(inputs)
         if self.due is not None and self.due.logps is not None:
             made["old_per_token_logps"] = self.due.logps.to(made["completion_ids"].device)
+        if self.due is not None and self.converser.turns > 1:
+            self._leave_out(made, torch.tensor(self.due.taken))
         if self.assign is not None:
             ids, mask = made["completion_ids"], made["completion_mask"]
             rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
@@ -102,23 +114,32 @@ class CurriculumTrainer(GRPOTrainer):
         """Draw this process's part of a batch, each completion of which goes to be judged as it ends."""
         step = self.state.global_step
         before = self.waiting.batch if self.waiting is not None else None
-        prompts = cast("list[list[int]]", self._tokenize_prompts([row["prompt"] for row in inputs])[0])
-        rollout = Rollout(inputs, step, self.rewards.begin([str(row["task"]) for row in inputs], step, before))
-        seed = self.args.seed + 1_000_003 * (step + 1)
-        with self.clock.counting("sample"):
-            rollout.completions = policy.complete(
+        rollout = Rollout(list(inputs), step, self.rewards.begin([str(row["task"]) for row in inputs], step, before))
+        turns, seed = self.converser.turns, self.args.seed + 1_000_003 * (step + 1)
+        many = len(inputs) // turns
+
+        def draw(turn: int, numbers: Sequence[int], prompts: Sequence[list[int]]) -> list[list[int]]:
+            return policy.complete(
                 prompts,
                 self.temperature,
                 cast(int, self.max_completion_length),
-                seed,
-                lambda place, ids: rollout.batch.add(place, self._text(ids)),
-                ranks.rank() * len(prompts),
+                seed + 1000 * turn,
+                lambda place, ids: rollout.batch.add(numbers[place] * turns + turn, self._text(ids)),
+                [ranks.rank() * many + number for number in numbers],
+                many,
+                again=turn > 0,
             )
-            rollout.batch.judging.close()
-            if self.ahead:
+
+        prompts = self.converser.converse(rollout, draw)
+        rollout.batch.close()
+        if self.ahead:
+            with self.clock.counting("sample"):
                 ranks.meet()  # where weights are spread, what follows needs all processes
-                rollout.logps = self._logps(prompts, rollout.completions)
+                rollout.logps = self._logps(prompts, rollout.said())
         return rollout
+
+    def _encode(self, chats: list[Conversation]) -> list[list[int]]:
+        return cast("list[list[int]]", self._tokenize_prompts(chats)[0])
 
     def _text(self, ids: list[int]) -> str:
         return cast(str, self._tokenizer.decode(ids, skip_special_tokens=True))
@@ -142,7 +163,20 @@ class CurriculumTrainer(GRPOTrainer):
             return super()._generate_single_turn(
                 prompt_ids, images, multimodal_fields, num_generations, has_tool_images
             )
-        return self.due.completions, None
+        return self.due.said(), None
+
+    def _leave_out(self, made: dict[str, Tensor], taken: Tensor) -> None:
+        """Take the rows of turns that were not taken out of the loss and of what it is a mean over."""
+        taken = taken.to(self.accelerator.device)
+        made["tool_mask"] = made["completion_mask"] * taken[:, None]
+        made["num_items_in_batch"] = everywhere(made["tool_mask"].sum()).sum()
+        made["share_taken"] = everywhere(taken.float()).mean()
+
+    def _compute_loss(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
+        loss = super()._compute_loss(model, inputs)
+        if "share_taken" not in inputs or self.loss_type not in ROW_MEANS:
+            return loss
+        return loss / inputs["share_taken"]  # a mean over all rows becomes one over those that were taken
 
     def _shared(self, assign: Assign, rows: list[list[int]], width: int) -> Tensor:
         """This process's advantages (B, T): a group may lie on several processes, so all of them are known to each."""
@@ -262,16 +296,16 @@ def _train(
     own = config.grpo
     model, tokenizer = trainer.load(config, start, master=True, spread=True)
     positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
-    ask = (stage or frontend(config)).ask
-    rows = _rows(config, tasks, ask, tokenizer, min(own.max_prompt, positions - 1))
+    stage, longest = stage or frontend(config), min(own.max_prompt, positions - 1)
+    rows = _rows(config, tasks, stage.ask, tokenizer, longest)
     try:
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
             lr_scheduler_type="constant",
             max_steps=own.steps,
-            **trainer.divided(own.batch, own.accumulation, "grpo"),
-            num_generations=own.num_generations,
+            **_shares(config),
+            num_generations=own.num_generations * own.turns,
             max_completion_length=own.max_completion,
             temperature=own.temperature,
             beta=own.beta,
@@ -282,14 +316,16 @@ def _train(
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
     trainer.alone(args)
-    groups = (args.generation_batch_size or own.batch) // own.num_generations
+    group = own.num_generations * own.turns
+    groups = (args.generation_batch_size or own.batch) // group
     if groups > len(rows):
         raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
     workers = max(1, (config.verify.workers or os.cpu_count() or 1) // ranks.count())
     rewards = KernelReward(tasks, verifier, out / RECORDS, curriculum, _score(config), workers, keep)
     rewards.first = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
-    rewards.first %= own.num_generations
+    rewards.turns = own.turns
+    rewards.first = rewards.first % group // own.turns
     learner = CurriculumTrainer(
         model=model,
         reward_funcs=cast("Callable[..., list[float | None]]", rewards),
@@ -304,12 +340,16 @@ def _train(
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
+    elif own.turns > 1:
+        raise ConfigError("grpo.turns: feedback turns are not drawn from DeepSpeed's weights; DDP and FSDP have them")
+    learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
     learner.assign = _assign(config, rewards, tokenizer)
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]
         again = learner.num_iterations * (args.steps_per_generation or 1)
-        learner.order = CurriculumSampler(levels, curriculum, groups, own.num_generations, again, config.run.seed)
+        learner.order = CurriculumSampler(levels, curriculum, groups, group, again, config.run.seed)
     trainer.prepare(learner, config, "grpo")
+    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_is_no_dump)
     for callback in (_Timed(learner), *callbacks):
         learner.add_callback(callback)
     try:
@@ -317,7 +357,7 @@ def _train(
     finally:
         for rollout in (learner.due, learner.waiting):
             if rollout is not None:
-                rollout.batch.judging.stop()
+                rollout.batch.stop()
     return trainer.finish(learner, out / "model")
 
 
@@ -330,7 +370,26 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
         raise ConfigError("grpo.credit and the hierarchical reward need a fast tokenizer, which this model has not")
     fallback: credit.Method = "dr_grpo" if own.loss == "dr_grpo" else "grpo"
     method = fallback if own.credit == "trl" else own.credit
-    return Assign(rewards, tokenizer, own.num_generations, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep)
+    group = own.num_generations * own.turns
+    return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep)
+
+
+def _shares(config: Config) -> dict[str, int]:
+    """TRL's arguments for each process's part of a step: whole conversations, as many rows at a time as with one turn.
+
+    Raises ConfigError where the processes cannot share equally, or the loss cannot leave rows out.
+    """
+    own = config.grpo
+    if own.turns > 1 and own.loss == "bnpo":
+        raise ConfigError('grpo.turns: loss = "bnpo" is a mean over what is at hand at a time; "dapo" is one over all')
+    shares = trainer.divided(own.batch, own.accumulation, "grpo")
+    shares["gradient_accumulation_steps"] *= own.turns
+    return shares
+
+
+def _is_no_dump(record: logging.LogRecord) -> bool:
+    """Not TRL's of a prompt without a reward: turns that were not taken have none, and who fails to judge says so."""
+    return "All reward functions returned None" not in record.getMessage()
 
 
 def _score(config: Config) -> Callable[[Verdict], float]:

@@ -65,11 +65,11 @@ class Judging:
             self._closed = True
             self._change.notify_all()
 
-    def verdicts(self) -> list[Verdict | None]:
+    def verdicts(self, needed: bool = True) -> list[Verdict | None]:
         """Wait for the verdicts, in the order of `submit`; None where the verifier failed, with a line in the log.
 
-        Never waits longer than `PATIENCE` for the next one. Where there is no verdict at all, raises what the verifier
-        raised, or TimeoutError.
+        Never waits longer than `PATIENCE` for the next one. Where one is `needed` and there is none at all, raises what
+        the verifier raised, or TimeoutError.
         """
         with self._change:
             known, heard = len(self._verdicts), time.monotonic()
@@ -80,7 +80,7 @@ class Judging:
             failed = self._submitted - len(self._verdicts)
             self._stopped = True
             self._change.notify_all()
-            if failed and not self._verdicts:
+            if needed and failed and not self._verdicts:
                 raise self._error or TimeoutError(f"no verdict on any of {failed} candidates in {PATIENCE:.0f} s")
             if failed:
                 log.error("%d of %d candidates were not judged: %r", failed, self._submitted, self._error)

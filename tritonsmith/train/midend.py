@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
-from tritonsmith import credit, evaluate, jsonl, metrics, reward
+from tritonsmith import credit, evaluate, jsonl
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.data.faster_rows import write_rows
 from tritonsmith.data.lower import convert
@@ -22,11 +21,12 @@ from tritonsmith.data.pair import Pair
 from tritonsmith.data.pairs import read_pairs
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Sampler
+from tritonsmith.gains import Given, gains
 from tritonsmith.prompts import as_asked, midend_messages, render_completion
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, sft
 from tritonsmith.train.stage import Stage
-from tritonsmith.types import Record, Task, Verdict
+from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
@@ -35,18 +35,6 @@ FOLDER = "midend"
 """What the stage leaves is below this folder of the run."""
 TRAINED = ("rl", "grpo")
 """Where the frontend's training stores its candidates."""
-
-
-class Given(BaseModel):
-    """A task of the mid-end."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    task: Task
-    """The frontend's task, whose id ends in `@` and the kernel's number."""
-    kernel: str
-    """The source of a correct candidate."""
-    verdict: Verdict
 
 
 def settings(config: Config) -> Config:
@@ -111,14 +99,20 @@ def training(config: Config, tasks: Sequence[Task], verifier: Verifier) -> list[
 
 
 def heldout(config: Config, tasks: Sequence[Task], records: Sequence[Record], verifier: Verifier) -> list[Given]:
-    """The tasks the mid-end is evaluated on: each one's best kernel of the frontend's evaluation, or the lowering's."""
+    """The tasks the mid-end is evaluated on: each one's best kernel of the frontend's evaluation, or the lowering's.
+
+    There may be none, which is said: then there is nothing to evaluate.
+    """
     out = config.run.dir / FOLDER / "eval" / "kernels.jsonl"
     if not out.exists():
         right = [record for record in records if record.verdict.correct and record.turn == 1]
         bare = [task for task in tasks if task.id not in {record.task for record in right}]
         lowered = _lowered(config, bare, verifier, out.with_name("lowered.jsonl"))
         _write(out, _chosen(tasks, [*right, *lowered], 1))
-    return _read(out)
+    found = _read(out)
+    if not found:
+        log.warning("mid-end: none of the %d held-out tasks has a right kernel: it is not evaluated", len(tasks))
+    return found
 
 
 def evaluate_model(own: Config, sampler: Sampler, givens: Sequence[Given], judge: Judge) -> list[Record]:
@@ -135,23 +129,6 @@ def evaluate_model(own: Config, sampler: Sampler, givens: Sequence[Given], judge
     told = ", ".join(f"{name} {one.value:.2f}x ({one.low:.2f}-{one.high:.2f})" for name, one in found.items())
     console.print(f"geometric means over {len(givens)} kernels: {told}")
     return records
-
-
-def gains(givens: Sequence[Given], records: Sequence[Record]) -> dict[str, metrics.Estimate]:
-    """Geometric mean speedups over eager, resampled over kernels: of what was `given`, of the best answer where that is
-    clearly faster (`best`), and how much faster that is (`gain`)."""
-    answers: defaultdict[str, list[Verdict]] = defaultdict(list)
-    for record in records:
-        answers[record.task].append(record.verdict)
-    before, after = [], []
-    for one in givens:
-        start = reward.speedup(one.verdict)
-        better = [reward.speedup(verdict) for verdict in answers[one.task.id] if reward.beats(verdict, one.verdict)]
-        before.append(start)
-        after.append(max([start, *better]))
-    ratios = [late / early for early, late in zip(before, after, strict=True)]
-    found = {"given": before, "best": after, "gain": ratios}
-    return {name: metrics.geometric(values) for name, values in found.items()}
 
 
 def _stored(config: Config, tasks: Sequence[Task], verifier: Verifier) -> list[Record]:

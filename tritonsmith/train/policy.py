@@ -68,6 +68,8 @@ class Shared:
         batch: int = 64,
         seed: int = 0,
         on_batch: Callable[[list[Draw]], None] | None = None,
+        *,
+        keys: Sequence[tuple[int, int]] | None = None,
     ) -> list[list[str]]:
         """What `Sampler.sample` gives, `batch` rows decoded together by each rank; `on_batch` gets all ranks' draws."""
         texts = [[""] * n for _ in messages]
@@ -83,9 +85,9 @@ class Shared:
         chats, how = [list(chat) for chat in messages], (n, temperature, top_p, max_new_tokens, batch, seed)
         with (
             Desk(keep=lambda text: keep([(row[0], row[1], row[2]) for row in json.loads(text)])) as desk,
-            ranks.together(_draw_part, self.config, self.model, desk.address, chats, how),
+            ranks.together(_draw_part, self.config, self.model, desk.address, chats, how, keys),
         ):
-            self.own.sample(chats, *how, keep, (0, ranks.count()))
+            self.own.sample(chats, *how, keep, (0, ranks.count()), keys)
         return texts
 
 
@@ -96,7 +98,12 @@ _at_hand: tuple[str, Path | None, Drawer] | None = None
 
 
 def _draw_part(
-    config: Config, model: Path | None, address: Address, chats: list[list[dict[str, str]]], how: _Drawing
+    config: Config,
+    model: Path | None,
+    address: Address,
+    chats: list[list[dict[str, str]]],
+    how: _Drawing,
+    keys: Sequence[tuple[int, int]] | None,
 ) -> None:
     """Draw this rank's part and report it."""
     global _at_hand
@@ -108,7 +115,7 @@ def _draw_part(
     report = Report(address)
     try:
         cast(Sampler, drawer.sampler).sample(
-            chats, *how, lambda draws: report(json.dumps(draws)), (ranks.rank(), ranks.count())
+            chats, *how, lambda draws: report(json.dumps(draws)), (ranks.rank(), ranks.count()), keys
         )
     finally:
         report.close()
@@ -164,17 +171,23 @@ class Policy:
         max_new_tokens: int,
         seed: int,
         on_end: Callable[[int, list[int]], None] | None = None,
-        first: int = 0,
+        numbers: Sequence[int] | None = None,
+        batch: int | None = None,
+        again: bool = False,
     ) -> list[list[int]]:
-        """Draw what follows each prompt, all of them at once; see `Sampler.complete`."""
-        return self.sampler.complete(
+        """Draw what follows each prompt; see `Sampler.complete`. All are drawn at once where `batch` is not given.
+
+        `again`: the weights have not changed since the last call, so that not all processes need to draw.
+        """
+        sampler = self._sampler if again and self._sampler is not None else self.sampler
+        return sampler.complete(
             prompts,
             temperature,
             max_new_tokens=max_new_tokens,
-            batch=len(prompts),
+            batch=batch or len(prompts),
             seed=seed,
             on_end=on_end,
-            first=first,
+            numbers=numbers,
         )
 
 

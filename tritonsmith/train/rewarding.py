@@ -1,7 +1,8 @@
 """The verifier as TRL's reward function: completions in, scores out, everything on record.
 
-A batch may be handed in completion by completion as it is drawn (`begin`), and asked for when it is wanted. How
-rewards become advantages is in `advantages`; which tasks come next is in `order`.
+A batch may be handed in completion by completion as it is drawn (`begin`), and asked for when it is wanted. Where
+completions have turns, a conversation's are neighbours, and those that were not taken have no verdict. How rewards
+become advantages is in `advantages`; which tasks come next is in `order`; how turns are drawn in `conversing`.
 """
 
 import os
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from tritonsmith import jsonl, metrics, reward
+from tritonsmith import credit, jsonl, metrics, reward
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge, read
 from tritonsmith.extract import extract
@@ -22,51 +23,89 @@ from tritonsmith.types import Candidate, Record, Task, Verdict
 
 Conversation = list[dict[str, str]]
 
+_Key = tuple[int, str, int, int, str]
+"""Step, task, sample, turn and completion: a record that is written once."""
+
 
 class Batch:
     """Completions on their way to a verdict; made by `KernelReward.begin`."""
 
     def __init__(self, reward: "KernelReward", tasks: Sequence[str], step: int, before: "Batch | None") -> None:
         self._reward, self._tasks, self.step = reward, tasks, step
-        self._samples = _numbered(tasks, reward.first)
+        self._samples = _numbered(tasks[:: reward.turns], reward.first)
         self._candidates: dict[int, Candidate] = {}
         self._known: dict[int, Verdict] = {}
-        self._places: list[int] = []
-        """By number of the judging, the place in the batch."""
-        self._found: tuple[list[Verdict | None], list[Candidate]] | None = None
-        earlier = before.judging if before is not None else None
-        self.judging = Judging(reward.verifier, reward.workers, earlier, self._settle)
+        """By place."""
+        self._found: tuple[list[Verdict | None], list[Candidate | None]] | None = None
+        self._before = before._judging if before is not None else None
+        self._earlier: list[Judging] = []
+        """Of what was waited for."""
+        self._begin()
 
     def add(self, place: int, text: str) -> None:
         """Hand in one completion: the one at a place of the batch."""
-        source = extract(text).source
-        candidate = Candidate(task=self._tasks[place], sample=self._samples[place], source=source, completion=text)
+        source, sample = extract(text).source, self._samples[place // self._reward.turns]
+        candidate = Candidate(task=self._tasks[place], sample=sample, source=source, completion=text)
         self._candidates[place] = candidate
-        known = self._reward.known(candidate)
+        known = self._reward.known(candidate, self.step, self._turn(place))
         if known is not None:
             self._known[place] = known
-            self._reward.settle(candidate, known, self.step)
+            self._reward.settle(candidate, known, self.step, self._turn(place))
             return
         self._places.append(place)
-        self.judging.submit(self._reward.tasks[candidate.task], candidate)
+        self._judging.submit(self._reward.tasks[candidate.task], candidate)
+
+    def heard(self) -> dict[int, Verdict]:
+        """Wait for the verdicts on what was handed in so far, and go on: those there are, by place."""
+        self._wait()
+        self._earlier.append(self._judging)
+        self._begin()
+        return dict(self._known)
+
+    def close(self) -> None:
+        """Say that nothing more is handed in."""
+        self._judging.close()
+
+    def stop(self) -> None:
+        """Give the batch up."""
+        self._judging.stop()
+
+    @property
+    def seconds(self) -> float:
+        """How long it was judged (`Judging.seconds`)."""
+        return sum(one.seconds for one in [*self._earlier, self._judging])
 
     @property
     def settled(self) -> bool:
         """Whether the verdicts have been waited for."""
         return self._found is not None
 
-    def found(self) -> tuple[list[Verdict | None], list[Candidate]]:
-        """Wait for the verdicts; None where the verifier failed. The same each time."""
+    def found(self) -> tuple[list[Verdict | None], list[Candidate | None]]:
+        """Wait for the verdicts; None where the verifier failed or nothing was handed in. The same each time."""
         if self._found is None:
-            self.judging.close()
-            fresh = dict(zip(self._places, self.judging.verdicts(), strict=True))
+            self._wait()
             places = range(len(self._tasks))
-            verdicts = [self._known.get(place) or fresh.get(place) for place in places]
-            self._found = verdicts, [self._candidates[place] for place in places]
+            self._found = [self._known.get(one) for one in places], [self._candidates.get(one) for one in places]
         return self._found
 
-    def _settle(self, number: int, verdict: Verdict) -> None:
-        self._reward.settle(self._candidates[self._places[number]], verdict, self.step)
+    def _begin(self) -> None:
+        self._places: list[int] = []
+        """By number of the judging, the place in the batch."""
+        self._judging = Judging(
+            self._reward.verifier, self._reward.workers, self._before, partial(self._settle, self._places)
+        )
+
+    def _wait(self) -> None:
+        self._judging.close()
+        fresh = self._judging.verdicts(needed=not self._known)
+        self._known |= {place: one for place, one in zip(self._places, fresh, strict=True) if one is not None}
+
+    def _settle(self, places: Sequence[int], number: int, verdict: Verdict) -> None:
+        place = places[number]
+        self._reward.settle(self._candidates[place], verdict, self.step, self._turn(place))
+
+    def _turn(self, place: int) -> int:
+        return place % self._reward.turns + 1
 
 
 class KernelReward:
@@ -99,24 +138,31 @@ class KernelReward:
         self.score = score
         self.workers = workers or os.cpu_count() or 1
         self.keep = keep or partial(jsonl.append, records)
+        self.turns = 1
+        """How many turns a conversation may have: so many neighbours of a batch are one."""
         self.first = 0
-        """How many completions of a batch's first task lie with the processes before this one."""
+        """How many conversations of a batch's first task lie with the processes before this one."""
         self.due: Batch | None = None
         """What the next call is about, where it was begun before."""
         self.last: list[Verdict] = []
         """Of the completions scored last, in their order."""
         self.sources: list[str | None] = []
         """Of the same completions."""
+        self.unjudged: set[int] = set()
+        """Places of the same completions that have no verdict: the verifier failed, or the turn was not taken."""
         self._verdicts: dict[tuple[str, str | None], Verdict] = {}
-        self._written: set[tuple[int, str, int, str]] = set()
+        self._written: dict[_Key, Verdict] = {}
         self._writing = threading.Lock()
         self._observed: Batch | None = None
         for record in read(records):
             self._verdicts[record.task, record.source] = record.verdict
-            self._written.add((record.step, record.task, record.sample, record.completion))
+            self._written[record.step, record.task, record.sample, record.turn, record.completion] = record.verdict
 
     def begin(self, tasks: Sequence[str], step: int, before: Batch | None = None) -> Batch:
-        """A batch of one completion for each of `tasks`, which come in groups; judged after the batch `before`."""
+        """A batch of one completion for each of `tasks`, which come in groups; judged after the batch `before`.
+
+        Each task comes once for every turn that its conversation may have.
+        """
         return Batch(self, tasks, step, before)
 
     def __call__(
@@ -128,15 +174,21 @@ class KernelReward:
         log_metric: Callable[[str, float], None],
         **_: object,
     ) -> list[float | None]:
-        """Score one completion each; also logs the correct rate and what the curriculum makes of it."""
+        """Score one completion each; also logs the correct rate and what the curriculum makes of it.
+
+        Where there are turns, a score is what the turn is worth to its conversation (`credit.returns`), and None for a
+        turn that was not taken; the curriculum goes by first turns.
+        """
         batch, self.due = self.due, None
         if batch is None:
             batch = self.begin(task, int(getattr(trainer_state, "global_step", 0)))
             for place, completion in enumerate(completions):
                 batch.add(place, completion[0]["content"])
         verdicts, candidates = batch.found()
-        judged = [(one, verdict) for one, verdict in zip(candidates, verdicts, strict=True) if verdict is not None]
-        everywhere = self._correct(judged)
+        rows = list(zip(candidates, verdicts, strict=True))
+        judged = [(one, verdict) for one, verdict in rows if one is not None and verdict is not None]
+        first = rows[:: self.turns]
+        everywhere = self._correct([(one, right) for one, right in first if one is not None and right is not None])
         if batch is not self._observed:
             self._observe(everywhere)
             self._observed = batch
@@ -145,35 +197,61 @@ class KernelReward:
             log_metric("speedup", metrics.geometric_mean(speedups))
         for name, value in self.curriculum.metrics().items():
             log_metric(name, value)
-        self.sources = [candidate.source for candidate in candidates]
-        self.last = [verdict or _unjudged(one) for one, verdict in zip(candidates, verdicts, strict=True)]
-        return [None if verdict is None else self.score(verdict) for verdict in verdicts]
+        self.sources = [None if candidate is None else candidate.source for candidate in candidates]
+        self.last = [verdict or _unjudged(task[place], one) for place, (one, verdict) in enumerate(rows)]
+        self.unjudged = {place for place, verdict in enumerate(verdicts) if verdict is None}
+        scores = [None if verdict is None else self.score(verdict) for verdict in verdicts]
+        if self.turns > 1:
+            self._log_turns(verdicts, scores, log_metric)
+        return credit.returns(scores, self.turns)
 
-    def known(self, candidate: Candidate) -> Verdict | None:
-        """The verdict on the same source for the same task, if there is one already."""
-        verdict = self._verdicts.get((candidate.task, candidate.source))
+    def known(self, candidate: Candidate, step: int, turn: int) -> Verdict | None:
+        """The verdict on this very candidate, or on the same source for the same task, if there is one already.
+
+        What a model is told in its next turn goes by the verdict: its own, lest a resumed run go another way.
+        """
+        verdict = self._written.get(_key(candidate, step, turn))
+        verdict = verdict or self._verdicts.get((candidate.task, candidate.source))
         return None if verdict is None else verdict.model_copy(update={"sample": candidate.sample})
 
-    def settle(self, candidate: Candidate, verdict: Verdict, step: int) -> None:
+    def settle(self, candidate: Candidate, verdict: Verdict, step: int, turn: int = 1) -> None:
         """Keep a verdict, and write its record if it is not there."""
         self._verdicts[candidate.task, candidate.source] = verdict
-        completion = candidate.completion or ""
-        key = (step, candidate.task, candidate.sample, completion)
+        key = _key(candidate, step, turn)
         with self._writing:
             if key in self._written:
                 return
-            self._written.add(key)
+            self._written[key] = verdict
             record = Record(
                 phase="grpo",
                 step=step,
+                turn=turn,
                 task=candidate.task,
                 level=self.tasks[candidate.task].level,
                 sample=candidate.sample,
-                completion=completion,
+                completion=candidate.completion or "",
                 source=candidate.source,
                 verdict=verdict,
             )
             self.keep(record.model_dump_json())
+
+    def _log_turns(
+        self,
+        verdicts: Sequence[Verdict | None],
+        scores: Sequence[float | None],
+        log_metric: Callable[[str, float], None],
+    ) -> None:
+        """Log each turn's share of conversations, and correct rate and reward of those; and what is correct at last."""
+        for turn in range(self.turns):
+            own = verdicts[turn :: self.turns]
+            for verdict, score in zip(own, scores[turn :: self.turns], strict=True):
+                log_metric(f"turn{turn + 1}/taken", float(verdict is not None))
+                if verdict is not None and score is not None:
+                    log_metric(f"turn{turn + 1}/correct", float(verdict.correct))
+                    log_metric(f"turn{turn + 1}/reward", score)
+        for start in range(0, len(verdicts), self.turns):
+            some = verdicts[start : start + self.turns]
+            log_metric("correct_at_last", float(any(one is not None and one.correct for one in some)))
 
     def _correct(self, judged: Sequence[tuple[Candidate, Verdict]]) -> list[tuple[int, float]]:
         """Level and correctness of each candidate that was judged, those of other processes included."""
@@ -198,5 +276,10 @@ def _numbered(tasks: Sequence[str], first: int) -> list[int]:
     return numbers
 
 
-def _unjudged(candidate: Candidate) -> Verdict:
-    return Verdict(task=candidate.task, sample=candidate.sample, device="cpu", target="", policy="strict")
+def _unjudged(task: str, candidate: Candidate | None) -> Verdict:
+    sample = 0 if candidate is None else candidate.sample
+    return Verdict(task=task, sample=sample, device="cpu", target="", policy="strict")
+
+
+def _key(candidate: Candidate, step: int, turn: int) -> _Key:
+    return step, candidate.task, candidate.sample, turn, candidate.completion or ""

@@ -1,4 +1,7 @@
-"""One batch of GRPO between drawing and training: its rows, its tokens, its verdicts on the way."""
+"""One batch of GRPO between drawing and training: its rows, its tokens, its verdicts on the way.
+
+Where conversations have turns, each has so many neighbouring rows, and a row's prompt is all that was said before.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +36,21 @@ class Rollout:
     """The training step at which it was drawn."""
     batch: Batch
     completions: list[list[int]] = field(default_factory=list)
-    """Tokens, the end token included where one was drawn."""
+    """Tokens, the end token included where one was drawn; none for a turn that was not taken."""
     logps: Tensor | None = None
     """Their log-probabilities (B, T) under the policy that drew them, where that is no longer the one trained."""
+
+    @property
+    def taken(self) -> list[bool]:
+        """Which rows are turns that were taken."""
+        return [bool(ids) for ids in self.completions]
+
+    def said(self) -> list[list[int]]:
+        """The completions; where a turn was not taken, what was said last, for trainers know no row without tokens."""
+        found: list[list[int]] = []
+        for ids in self.completions:
+            found.append(ids or found[-1])
+        return found
 
     def state(self) -> State:
         """What a checkpoint must hold; verdicts are in the records."""
@@ -51,8 +66,9 @@ class Rollout:
         state = {"inputs": state["inputs"][own], "step": state["step"], "completions": completions, "logps": logps}
         batch = rewards.begin([str(row["task"]) for row in state["inputs"]], state["step"])
         for place, ids in enumerate(state["completions"]):
-            batch.add(place, text(ids))
-        batch.judging.close()
+            if ids:
+                batch.add(place, text(ids))
+        batch.close()
         return cls(state["inputs"], state["step"], batch, state["completions"], state["logps"])
 
 

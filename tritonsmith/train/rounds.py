@@ -5,16 +5,18 @@ same for each later turn (`records.turn2.jsonl`, ...). What is there is not done
 in `best_of_n`.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tritonsmith import evaluate, jsonl, reward, turns
-from tritonsmith.config import Config, EvalConfig
+from tritonsmith import evaluate, jsonl, turns
+from tritonsmith.config import Config
 from tritonsmith.evaluate import Judge, Key, read
 from tritonsmith.prompts import Message, replied
 from tritonsmith.train.clock import Clock
+from tritonsmith.train.generate import Draw
 from tritonsmith.train.judging import Judging
 from tritonsmith.train.policy import Drawer
 from tritonsmith.train.stage import Stage
@@ -44,10 +46,8 @@ class Round:
     clock: Clock
 
     def held(self, tasks: Sequence[Task], stage: Stage) -> list[Turn]:
-        """The turns: first all candidates, then answers to what the verifier said of those that failed.
-
-        Where a kernel was given, an answer that is not clearly faster has failed too.
-        """
+        """The turns: first all candidates, then answers to what the verifier said of those that failed or are slow
+        (`Stage.settled`)."""
         own = self.config.best_of_n
         asked = {task.id: stage.ask(task) for task in tasks}
         wanted = [(task, sample) for task in tasks for sample in range(own.n)]
@@ -56,7 +56,7 @@ class Round:
         for turn in range(1, own.turns + 1):
             records = self.judged(wanted, chats, turn)
             found.append(Turn(records, chats))
-            left = {(one.task, one.sample): one for one in records if not _settled(one, stage)}
+            left = {(one.task, one.sample): one for one in records if not stage.settled(one.verdict)}
             wanted = [(task, sample) for task, sample in wanted if (task.id, sample) in left]
             chats = {key: replied(chats[key], one.completion, one.verdict) for key, one in left.items()}
             if not wanted:
@@ -100,26 +100,29 @@ class Round:
         turn: int,
         submit: Callable[[Task, Candidate], None],
     ) -> dict[Key, str]:
-        """A turn's completions: in the first several of each prompt, later one of each conversation."""
-        own = self.config.best_of_n
-        drawing = EvalConfig(
-            samples=own.n,
-            temperature=own.temperature,
-            top_p=own.top_p,
-            max_new_tokens=own.max_new_tokens,
-            batch=own.sample_batch,
-        )
-        sampler, seed = self.drawer.of(self.model), self.config.run.seed + 1_000_003 * (self.number + 1)
-        if turn > 1:
-            return turns.draw(sampler, wanted, chats, drawing, out, seed=seed + 1000 * turn, on_draw=submit)
-        tasks = list({task.id: task for task, _ in wanted}.values())
-        path = out.with_suffix(".completions.jsonl")
-        return evaluate.draw(
-            sampler, tasks, drawing, path, seed=seed, on_draw=submit, ask=lambda task: chats[task.id, 0]
-        )
+        """A turn's completions: those on file, and new ones, appended as they end, which `submit` gets as candidates.
 
+        Random numbers go by a candidate's place among all that are wanted: a round that was stopped draws what it would
+        have drawn.
+        """
+        own, path = self.config.best_of_n, out.with_suffix(".completions.jsonl")
+        drafts = evaluate.drawn(path)
+        places = [place for place, (task, sample) in enumerate(wanted) if (task.id, sample) not in drafts]
+        whole = turn == 1 and not drafts  # then a prompt is read once for all its completions
+        n, keys = (own.n, None) if whole else (1, [divmod(place, own.n if turn == 1 else 1) for place in places])
 
-def _settled(record: Record, stage: Stage) -> bool:
-    """Whether nothing is left to say of an answer."""
-    given = stage.given.get(record.task)
-    return record.verdict.correct if given is None else reward.beats(record.verdict, given)
+        def keep(batch: Sequence[Draw]) -> None:
+            for chat, which, text in batch:
+                task, sample = wanted[places[n * chat + which]]
+                if (task.id, sample) not in drafts:
+                    drafts[task.id, sample] = text
+                    jsonl.append(path, json.dumps({"task": task.id, "sample": sample, "completion": text}))
+                    submit(task, evaluate.candidate(task, sample, text))
+
+        if places:
+            seed = self.config.run.seed + 1_000_003 * (self.number + 1) + (1000 * turn if turn > 1 else 0)
+            asked = [chats[wanted[place][0].id, wanted[place][1]] for place in places[::n]]
+            lengths = own.temperature, own.top_p, own.max_new_tokens, own.sample_batch
+            texts = self.drawer.of(self.model).sample(asked, n, *lengths, seed, keep, keys=keys)
+            keep([(chat, which, text) for chat, row in enumerate(texts) for which, text in enumerate(row)])
+        return drafts

@@ -1,7 +1,7 @@
 """The whole road of `tritonsmith run`: SFT, RL, evaluation, report, step by step in one resumable folder.
 
 Every step finds in `run.dir` what earlier ones left and does only what is missing. The steps themselves are in
-`sft`, `best_of_n`, `grpo`, `midend`, `evaluate` and `report`; the dry run is this very code on a dummy model.
+`sft`, `best_of_n`, `grpo`, `midend`, `evaluate` and `report`; the dry run is this very code on a dummy model (`dry`).
 """
 
 import fcntl
@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import torch
 import transformers
 from huggingface_hub import constants
 from rich.console import Console
@@ -28,6 +27,7 @@ from tritonsmith.progress import Watched
 from tritonsmith.report import build
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import best_of_n, grpo, midend, models, ranks, sft, trainer
+from tritonsmith.train.dry import DRY_TASKS, dry
 from tritonsmith.train.generate import Sampler
 from tritonsmith.train.policy import Drawer
 from tritonsmith.types import Record, Task
@@ -36,12 +36,6 @@ from tritonsmith.verify.pool import Verifier
 log = logging.getLogger(__name__)
 
 Setting = TypeVar("Setting")
-
-DRY_TASKS = 4
-"""Tasks of each SPEC that a dry run takes."""
-
-DRY_DATA = "graphs:8:seed=0:depth=1-2:families=reduction"
-"""What a dry run's mid-end learns from: rows that are walked twice can be held in registers."""
 
 PROGRESS = ("sft", "rl", "grpo", midend.FOLDER, "eval")
 """Folders whose presence says that a run is under way."""
@@ -69,6 +63,7 @@ def run(config: Config, dry_run: bool = False, beside: Verifier | None = None) -
             shutil.rmtree(config.run.dir / "dry-run", ignore_errors=True)
             config = dry(config)
             config.save(config.run.dir / "resolved.toml")
+        _check_shares(config)
         transformers.set_seed(config.run.seed)
         with _offline(config), judges(config, beside) as verifier:
             _Run(config, verifier, DRY_TASKS if dry_run else None).all()
@@ -181,7 +176,8 @@ class _Run:
         if last is not None:
             with self._midend() as (config, verifier):
                 givens = midend.heldout(self.config, self.heldout, list(results.values())[-1], verifier)
-                midend.evaluate_model(config, _local(config, last), givens, Watched(verifier))
+                if givens:
+                    midend.evaluate_model(config, _local(config, last), givens, Watched(verifier))
 
     def report(self) -> None:
         """Write `report.html`."""
@@ -275,31 +271,19 @@ def _evaluate(
     return results
 
 
-def dry(config: Config) -> Config:
-    """Shrink a run to less than two minutes: a random model of nano's architecture and the smallest numbers."""
-    folder = config.run.dir / "dry-run"
-    dummy = folder / "dummy"
-    _, tokenizer = models.load(config.model.model_copy(update={"id": "nano", "load_in_8bit": False}))
-    torch.manual_seed(config.run.seed)
-    models.save(transformers.Qwen3ForCausalLM(models.nano_config(tokenizer)), tokenizer, dummy)
-    small = config.model_copy(deep=True)
-    small.run.dir = folder
-    plain = {"id": str(dummy), "load_in_8bit": False, "dtype": "float32", "prompt_style": "auto"}
-    small.model = small.model.model_copy(update=plain)
-    small.sft.epochs, small.sft.batch, small.sft.save_steps = 1.0, 2, 1
-    own = small.best_of_n
-    own.n, own.keep, own.rounds, own.tasks_per_round, own.epochs = 2, 1, min(own.rounds, 2), 2, 1.0
-    # A random model writes no kernel worth keeping: replay gives each round something to train on.
-    own.batch, own.max_new_tokens, own.replay = 2, 48, 2
-    small.best_of_n.turns = min(own.turns, 2)
-    small.grpo = small.grpo.model_copy(
-        update={"steps": 2, "num_generations": 2, "batch": 2, "accumulation": 1, "max_completion": 32,
-                "max_prompt": 2048, "save_steps": 1}
-    )  # fmt: skip
-    small.midend.sft = small.midend.best_of_n = small.midend.grpo = None
-    small.midend.kernels, small.midend.data = "run", DRY_DATA
-    small.eval.samples, small.eval.max_new_tokens, small.eval.ks = 2, 48, [1, 2]
-    return small
+def _check_shares(config: Config) -> None:
+    """Raise ConfigError where the processes cannot share equally the rows of a training that is yet to come."""
+    for name in config.run.steps:
+        own, kind = (midend.settings(config) if name.startswith("midend_") else config), name.removeprefix("midend_")
+        batches = {
+            "sft": (own.sft.batch, own.sft.accumulation, "sft"),
+            "best_of_n": (own.best_of_n.batch, 1, "rl"),
+            "grpo": (own.grpo.batch, own.grpo.accumulation, "grpo"),
+        }
+        if kind in batches:
+            batch, accumulation, folder = batches[kind]
+            if not (own.run.dir / folder / "model").exists():
+                trainer.divided(batch, accumulation, name)
 
 
 def check_leakage(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:

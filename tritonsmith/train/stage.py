@@ -5,6 +5,7 @@ Plain data, for it is handed to other processes.
 
 from dataclasses import dataclass, field
 
+from tritonsmith import reward
 from tritonsmith.config import Config
 from tritonsmith.prompts import Message, Style, messages
 from tritonsmith.train import models
@@ -25,6 +26,17 @@ class Stage:
     def ask(self, task: Task) -> list[Message]:
         """The chat that asks for an answer."""
         return self.prompts.get(task.id) or messages(task, self.style)
+
+    def settled(self, verdict: Verdict) -> bool:
+        """Whether nothing is left to say of an answer: it is right and not slow.
+
+        Slow is what is not clearly faster than the kernel that was given; where none was, what is clearly slower than
+        PyTorch.
+        """
+        given = self.given.get(verdict.task)
+        if given is None:
+            return verdict.correct and reward.speedup(verdict) >= 1.0
+        return reward.beats(verdict, given)
 
 
 def frontend(config: Config) -> Stage:

@@ -1,0 +1,50 @@
+"""What the commands of several benchmarks share: how they end, and folders that hold one setting's results only."""
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from tritonsmith import jsonl
+from tritonsmith.errors import UserError
+from tritonsmith.train import trainer
+
+log = logging.getLogger(__name__)
+
+STOPPED = 130
+
+
+def start(app: typer.Typer) -> None:
+    """Run the command line; a user's mistake ends in one line and exit code 2, Ctrl-C in one and 130.
+
+    Results go to stdout, all else to stderr.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    for name in ("httpx", "huggingface_hub"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    trainer.quiet()
+    try:
+        app()
+    except UserError as error:
+        typer.echo(f"error: {str(error).splitlines()[0]}", err=True)
+        raise SystemExit(2) from error
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != STOPPED:  # what typer makes of Ctrl-C
+            raise
+        log.info("stopped; the same command goes on from here")
+        raise SystemExit(STOPPED) from end
+
+
+def same_settings(out: Path, settings: Mapping[str, object], results: Path) -> None:
+    """Keep what a folder's results depend on in `settings.json`; raises UserError where its `results` are of
+    other ones."""
+    path, now = out / "settings.json", {key: None if one is None else str(one) for key, one in settings.items()}
+    if not results.exists():
+        jsonl.write(path, json.dumps(now, indent=1))
+        return
+    before = json.loads(path.read_text()) if path.exists() else now
+    for key, value in now.items():
+        if before.get(key) != value:
+            raise UserError(f"{out} holds results with {key} = {before.get(key)}, not {value}: give another --out")

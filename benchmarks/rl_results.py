@@ -1,0 +1,181 @@
+"""What came of runs of `rl.py`: read from their folders, set side by side in tables, and left as `result.json`."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import torch
+from rich import box
+from rich.table import Table
+from rl_training import POINTS, SETS, steps_of
+
+from tritonsmith import config as configuration
+from tritonsmith import evaluate, metrics
+from tritonsmith.config import Config
+from tritonsmith.errors import UserError
+from tritonsmith.types import Record
+
+PARTS = ("seconds", "sample", "verify", "wait", "train")
+DEPTHS = "depths.json"
+"""In a run's folder: operators of each deep task."""
+
+
+@dataclass
+class Result:
+    """What one run's folder holds."""
+
+    out: Path
+    config: Config
+    method: str
+    records: dict[str, dict[str, list[Record]]] = field(default_factory=dict)
+    """By point and set."""
+    depths: dict[str, int] = field(default_factory=dict)
+    """Of the deep tasks, as far as they are known."""
+
+    @classmethod
+    def of(cls, out: Path) -> "Result":
+        """Read a folder; raises UserError where it is none of these."""
+        try:
+            settings = json.loads((out / "settings.json").read_text())
+            config = configuration.load(out / "resolved.toml")
+        except OSError as error:
+            raise UserError(f"{out} holds no run of this benchmark: {error.strerror}") from error
+        known = out / DEPTHS
+        depths = json.loads(known.read_text()) if known.exists() else {}
+        found = cls(out, config, settings["method"], depths=depths)
+        for point in POINTS:
+            folder = out / "eval" / point
+            found.records[point] = {name: evaluate.read(folder / f"{name}.jsonl") for name in SETS}
+        return found
+
+    @property
+    def setting(self) -> str:
+        """Method and reward."""
+        return f"{self.method}, {self.config.reward.scheme}"
+
+    def training(self) -> list[dict[str, float]]:
+        """By step or round: minutes since the start, share of correct ones among what was drawn, and its time."""
+        folder = self.out / ("grpo" if self.method == "grpo" else "rl")
+        rates: defaultdict[int, list[float]] = defaultdict(list)
+        for path in [folder / "records.jsonl", *sorted(folder.glob("round-*/records.jsonl"))]:
+            for record in evaluate.read(path):
+                rates[record.step].append(float(record.verdict.correct))
+        rows, seconds = [], 0.0
+        for step in steps_of(folder):
+            seconds += step["seconds"]
+            # A step of GRPO counts from 1, what it drew from 0.
+            drawn = rates[int(step["step"]) - (self.method == "grpo")]
+            mean = sum(drawn) / len(drawn) if drawn else None
+            rows.append({**step, "minutes": seconds / 60, "candidates": len(drawn), "correct": mean})
+        return rows
+
+    def write(self) -> None:
+        """Leave `result.json`."""
+        curve = {
+            point: {name: metrics.bootstrap(_rates(some)).model_dump() for name, some in sets.items()}
+            for point, sets in self.records.items()
+        }
+        change = {
+            name: metrics.difference(self.records["start"][name], self.records["end"][name]).model_dump()
+            for name in SETS
+        }
+        steps = self.training()
+        content = {
+            "method": self.method,
+            "reward": self.config.reward.scheme,
+            "seed": self.config.run.seed,
+            "curve": curve,
+            "change": change,
+            "steps": steps,
+            "step": {part: _median([row[part] for row in steps]) for part in PARTS},
+            "hidden": hidden(steps),
+        }
+        (self.out / "result.json").write_text(json.dumps(content, indent=1))
+
+
+def hidden(steps: Sequence[Mapping[str, float]]) -> float:
+    """The share of all judging during which other work was done."""
+    judging = sum(row["verify"] for row in steps)
+    return 1.0 - sum(row["wait"] for row in steps) / judging if judging else float("nan")
+
+
+def by_depth(results: Sequence[Result]) -> list[str]:
+    """A line for each setting: how the share of right answers to deep graphs changed, by their number of operators."""
+    lines = []
+    for setting, some in by_setting(results).items():
+        rates: defaultdict[int, dict[str, list[float]]] = defaultdict(lambda: {"start": [], "end": []})
+        for result in some:
+            for point in ("start", "end"):
+                for record in result.records[point]["deep"]:
+                    if record.task in result.depths:
+                        rates[result.depths[record.task]][point].append(float(record.verdict.correct))
+        changes = [
+            f"{depth}: {100 * fmean(own['start']):.0f} % -> {100 * fmean(own['end']):.0f} % of {len(own['end'])}"
+            for depth, own in sorted(rates.items())
+            if own["start"] and own["end"]
+        ]
+        if changes:
+            lines.append(f"{setting}, by operators of a deep graph, start -> end: {', '.join(changes)}")
+    return lines
+
+
+def by_setting(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The seeds of each setting."""
+    settings: defaultdict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        settings[result.setting].append(result)
+    return settings
+
+
+def compare(results: Sequence[Result]) -> Table:
+    """One line a run, and one for each setting of several seeds."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="greedy pass@1, strict, all kinds of inputs, %")
+    for name in ("run", "set", *POINTS, "change, points"):
+        shown.add_column(name, justify="left" if name in ("run", "set") else "right")
+    for setting, some in by_setting(results).items():
+        for result in some:
+            _lines(shown, f"{setting}, seed {result.config.run.seed}", [result])
+        if len(some) > 1:
+            _lines(shown, f"{setting}, {len(some)} seeds", some)
+    return shown
+
+
+def _lines(shown: Table, label: str, results: Sequence[Result]) -> None:
+    for name in SETS:
+        records = {point: [r for one in results for r in one.records[point][name]] for point in POINTS}
+        cells = [_percent(metrics.bootstrap(_rates(some))) if some else "-" for some in records.values()]
+        gain = metrics.difference(records["start"], records["end"])
+        shown.add_row(label, name, *cells, _percent(gain, sign="+") if records["end"] else "-")
+
+
+def timings(results: Sequence[Result]) -> Table:
+    """The median step of each run."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="a step (a round), medians, seconds")
+    for name in ("run", "steps", "candidates", *PARTS, "judging hidden"):
+        shown.add_column(name, justify="left" if name == "run" else "right")
+    for result in results:
+        steps = result.training()
+        cells = [f"{_median([row[part] for row in steps]):.2f}" for part in PARTS]
+        candidates = f"{_median([row['candidates'] for row in steps]):.0f}"
+        label, share = f"{result.setting}, seed {result.config.run.seed}", f"{100 * hidden(steps):.0f} %"
+        shown.add_row(label, str(len(steps)), candidates, *cells, share)
+    return shown
+
+
+def _rates(records: Sequence[Record]) -> list[float]:
+    by_task: defaultdict[str, list[float]] = defaultdict(list)
+    for record in records:
+        by_task[record.task].append(float(record.verdict.correct))
+    return [sum(values) / len(values) for values in by_task.values()]
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(torch.tensor(values).float().median()) if values else float("nan")
+
+
+def _percent(rate: metrics.Estimate, sign: str = "") -> str:
+    low, high = (format(100 * value, f"{sign}.0f") for value in (rate.low, rate.high))
+    return f"{format(100 * rate.value, f'{sign}.1f')} ({low} to {high})"

@@ -1,0 +1,105 @@
+"""A question to a chat API and its answer: what is read of a reply, what an error says in one line. Asks nothing."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import openai
+from pydantic import BaseModel, Field, NonNegativeInt
+
+from tritonsmith.prompts import Message
+
+_SPECIAL = r"(?:<\|[\w-]+\|>\s*)"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One completion that is asked for."""
+
+    messages: Sequence[Message]
+    temperature: float = 0.8
+    top_p: float = 1.0
+    max_new_tokens: int = 2048
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    text: str
+    """What the model wrote; empty where it wrote nothing."""
+    reasoning: str = ""
+    """What it thought before, where the server tells that apart."""
+    tokens: int = 0
+    """Prompt and completion together, as the server counts them; one for 4 characters where it does not."""
+    cut: bool = False
+    """Whether it ended at the limit of tokens instead of by itself."""
+
+
+class _Said(BaseModel):
+    """The part of a chat completion's message that is read; servers differ in the name of the reasoning."""
+
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Said
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    total_tokens: NonNegativeInt | None = None
+
+
+class Reply(BaseModel):
+    """A chat completion; everything that is not needed may be missing."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+def answer_of(reply: Reply, question: Question) -> Answer:
+    """What a reply says to a question."""
+    choice = reply.choices[0]
+    text = choice.message.content or ""
+    reasoning = choice.message.reasoning_content or choice.message.reasoning or ""
+    tokens = reply.usage.total_tokens if reply.usage is not None else None
+    if tokens is None:
+        tokens = (sum(len(message["content"]) for message in question.messages) + len(text) + len(reasoning)) // 4
+    return Answer(_without_echo(text, question), reasoning, tokens, choice.finish_reason == "length")
+
+
+def _without_echo(text: str, question: Question) -> str:
+    """The text without the question in front of it.
+
+    `transformers serve` 5.23 gives prompt and special tokens back for a Qwen3 model whose chat template is not ChatML,
+    as nano's is.
+    """
+    asked = question.messages[-1]["content"]
+    head, found, rest = text.partition(asked)
+    if not asked or not found or not re.fullmatch(rf"\s*{_SPECIAL}*", head):
+        return text
+    return re.sub(rf"^\s*{_SPECIAL}*|\s*{_SPECIAL}*$", "", rest)
+
+
+def said(error: openai.APIStatusError) -> str:
+    """HTTP status and what the server said, if that can be shown in a line."""
+    body = error.body
+    message = body.get("message") if isinstance(body, dict) else body
+    text = one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
+    return f"HTTP {error.status_code}: {text}" if text else f"HTTP {error.status_code}"
+
+
+def cause(error: BaseException) -> str:
+    """What is at the bottom of a connection's failure."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return one_line(str(error)) or type(error).__name__
+
+
+def one_line(text: str) -> str:
+    """The start of a text, in one line."""
+    return " ".join(text.split())[:200]
