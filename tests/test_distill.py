@@ -81,7 +81,7 @@ def test_nano_teaches_through_transformers_serve(nano_url: str, verifier: Verifi
     from tritonsmith.train.sft import _row  # imports much, and this file is imported by a process below
 
     tasks = load_spec("graphs:4:seed=5:depth=1-2")
-    nano = Endpoint(nano_url, model=str(NANO), prompt_style="plain", concurrency=2)
+    nano = Endpoint(nano_url, model=str(NANO), prompt_style="canonical", concurrency=2)
     counts = distill(tasks, nano, verifier, tmp_path, Sampling(temperature=0.0, max_new_tokens=512))
     rows = read(tmp_path / "pairs.jsonl")
     assert counts.asked == 4 and counts.tokens > 0

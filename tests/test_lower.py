@@ -95,6 +95,11 @@ def test_what_it_cannot_answer_is_a_miss_with_a_reason(forward: str, reason: str
     assert isinstance(found, Miss) and reason in found.reason
 
 
+def test_a_tensor_that_is_no_buffer_is_a_miss() -> None:
+    found = convert(task("return x * self.table", "self.table = torch.ones(10)"))
+    assert isinstance(found, Miss) and "constant tensor" in found.reason
+
+
 def test_an_unknown_operator_is_no_crash() -> None:
     (op,) = trace(task("return torch.sort(x).values"), ["x"]).ops
     with pytest.raises(Untraceable, match="sort"):

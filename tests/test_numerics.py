@@ -4,9 +4,11 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from tritonsmith.types import Mismatch
 from tritonsmith.verify.numerics import Truth, compare
+from tritonsmith.verify.truth import truth_of
 
 
 def _truth(exact: torch.Tensor, dtype: torch.dtype = torch.float32) -> Truth:
@@ -184,13 +186,37 @@ def test_an_end_that_fades_must_be_right_by_its_own_measure() -> None:
     assert compare(_truth(exact), exact.float() * (1 + 1e-6), "as given") is None
 
 
+class Greatest(nn.Module):
+    """The greatest value of each row and its place."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.max(x, dim=-1)
+
+
 def test_places_of_equal_halves_may_be_others_but_not_their_values() -> None:
-    values = torch.rand(8, 4).half()
-    places = torch.arange(32).view(8, 4)
-    other = places.clone()
-    other[0, 0] = 7
-    truth = Truth((values.double(), places), (values, places))
+    x = torch.rand(64, 4).half()
+    x[:12, 3] = x[:12, 1]
+    truth = truth_of(Greatest(), [x])
+    values, places = torch.max(x, dim=-1)
+    other = torch.where((places == 1) & (torch.arange(64) < 12), 3, places)
+    assert not torch.equal(other, places)
     assert compare(truth, (values, other), "float16") is None
-    assert compare(truth, (values, other.flip(0)), "float16") is not None
-    assert compare(truth, (values + 1, places), "float16") is not None
-    assert compare(Truth(places, places), other, "as given") is not None
+    assert _rejected(truth, (values + 0.5, other)).output == "output[0]"
+    settled = 40
+    other[settled] = (other[settled] + 1) % 4
+    assert _rejected(truth, (values, other)).output == "output[1]"
+
+
+def test_integers_at_the_edge_of_a_step_may_be_their_neighbours() -> None:
+    class Rounded(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.round(x / 3.0).int()
+
+    x = torch.linspace(-9.0, 9.0, 601)
+    x[::100] = 4.5000005
+    truth = truth_of(Rounded(), [x])
+    got = torch.round(x / 3.0).int()
+    got[::100] = 1
+    assert compare(truth, got, "as given") is None
+    got[140] += 1
+    assert _rejected(truth, got).wrong_share == pytest.approx(8 / 601)

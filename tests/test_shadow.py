@@ -45,6 +45,15 @@ def test_atomics_are_no_race(verifier: Verifier) -> None:
     assert verdict.correct, (verdict.findings, verdict.mismatch)
 
 
+@pytest.mark.parametrize("other", ["~first", "(not first)", "(first == 0)", "(n > 0) & ~first"])
+def test_a_condition_on_the_program_joins_a_mask(verifier: Verifier, other: str) -> None:
+    """The interpreter takes such a condition for a number, and its opposite for minus two."""
+    store = "tl.store(out_ptr + offsets, 2.0 * tl.load(x_ptr + offsets, mask=mask), mask=mask"
+    both = f"first = tl.program_id(0) == 0\n    {store} & first)\n    {store} & {other})"
+    verdict = judge(verifier, DOUBLE, double(kernel=KERNEL.replace(f"{store})", both)))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
 def test_two_programs_that_add_without_atomics_race(verifier: Verifier) -> None:
     """One after the other, as the interpreter runs them, the value is right."""
     source = _sum("tl.store(out_ptr, tl.load(out_ptr) + tl.sum(x, axis=0))")
@@ -216,6 +225,9 @@ def test_libdevice_is_interpreted(verifier: Verifier, line: str) -> None:
         ("torch.lgamma(x)", "libdevice.lgamma(x)"),
         ("torch.atan2(x, x + 1)", "libdevice.atan2(x, x + 1)"),
         ("torch.where(torch.isnan(x), x, -x)", "tl.where(libdevice.isnan(x) != 0, x, -x)"),
+        ("torch.erfinv(torch.tanh(x))", "libdevice.erfinv(libdevice.tanh(x))"),
+        ("x.round()", "libdevice.int2float_rn(libdevice.float2int_rn(x))"),
+        ("x.abs()", "libdevice.int_as_float(libdevice.float_as_int(x) & 0x7FFFFFFF)"),
     ],
 )
 def test_libdevice_gives_torchs_values(verifier: Verifier, reference: str, expression: str) -> None:
@@ -366,3 +378,57 @@ def test_bytes_that_are_read_again_after_a_store_count_once_beside_an_atomic() -
         memory.shadow.load(*memory.at(0), 4)
         memory.shadow.store(*memory.at(0), np.ones(1, np.float32), 4)
     assert memory.launch.bytes_loaded - before == 4
+
+
+def test_of_many_readers_none_is_forgotten_beside_an_atomic() -> None:
+    """Three programs read a place; the fourth has heard of the last two alone, and stores there."""
+    memory = Memory()
+    for program in range(3):
+        memory.shadow.begin(program, 4)
+        memory.shadow.atomic(*memory.at(1 if program == 0 else 2), 4)
+        memory.shadow.load(*memory.at(0), 4)
+        if program > 0:
+            memory.shadow.atomic(*memory.at(2), 4)
+    memory.shadow.begin(3, 4)
+    memory.shadow.atomic(*memory.at(2), 4)
+    memory.shadow.store(*memory.at(0), np.ones(1, np.float32), 4)
+    assert memory.rules() == {"race"}
+
+
+@pytest.mark.parametrize("ticket", [True, False])
+def test_of_many_atomic_additions_none_is_forgotten_by_a_reader(ticket: bool) -> None:
+    """Two programs add; if the first one takes no ticket, who takes the last one has not heard of it."""
+    memory = Memory()
+    for program in range(3):
+        memory.shadow.begin(program, 3)
+        if program < 2:
+            memory.shadow.atomic(*memory.at(0), 4, relaxed=True)
+        if program > 0 or ticket:
+            memory.shadow.atomic(*memory.at(2), 4)
+    memory.shadow.load(*memory.at(0), 4)
+    assert ("race" in memory.rules()) is not ticket
+
+
+def test_an_access_is_seen_in_all_its_bytes() -> None:
+    """Two programs: one stores a float, the other reads the upper half of it as a half."""
+    memory = Memory()
+    pointers, lanes = memory.at(1)
+    memory.shadow.begin(0, 2)
+    memory.shadow.store(pointers, lanes, np.ones(1, np.float32), 4)
+    memory.shadow.begin(1, 2)
+    memory.shadow.load(pointers + np.uint64(4), lanes, 2)
+    assert memory.rules() == set()
+    memory.shadow.load(pointers + np.uint64(2), lanes, 2)
+    assert memory.rules() == {"race"}
+
+
+def test_half_of_a_float_that_nothing_has_written_is_found() -> None:
+    memory = Memory()
+    memory.launches.unwritten[memory.tensor.data_ptr()] = np.ones(12, bool)
+    memory.shadow = Shadow(memory.launches, memory.launch, [("x", memory.tensor)])
+    memory.shadow.begin(0, 1)
+    memory.shadow.store(*memory.at(0), np.ones(1, np.float16), 2)
+    memory.shadow.load(*memory.at(0), 2)
+    assert memory.rules() == set()
+    memory.shadow.load(*memory.at(0), 4)
+    assert memory.rules() == {"uninitialised"}

@@ -153,8 +153,11 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     """Whether the reference's output on a variant can be judged against.
 
     Not if values overflowed or became NaN though all were finite on the task as given (`was_finite`); and not if
-    the output holds integers, such as positions, while zeros have made ties that may be broken either way.
+    the output holds integers, such as positions, while zeros have made ties that may be broken either way; and not
+    if it holds complex numbers of half precision, which torch itself hardly computes with.
     """
+    if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
+        return False
     if variant.values == "sparse" and any(not _continuous(tensor) for tensor in leaves(output)):
         return False
     return not was_finite or finite(output)

@@ -5,8 +5,8 @@ inside the launch, where no operator is recorded. Looks at types only, so that n
 """
 
 import inspect
-from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType
+from collections.abc import Iterable, Iterator, Mapping
+from types import BuiltinFunctionType, CellType, FunctionType
 
 import torch
 import triton.language as tl
@@ -29,6 +29,39 @@ def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
 def said(named: Mapping[str, object]) -> str:
     """A launch's arguments in words, by name; tensors alone are not told apart."""
     return ", ".join(f"{name}={_word(value)}" for name, value in sorted(named.items()))
+
+
+def identity(function: object) -> str:
+    """Which kernel a Triton function is, whatever it is called: its place in the source, and what it is made with.
+
+    That are the device functions and constants which its names stand for now, and what its closure holds.
+    """
+    return "; ".join(_identity(function, set()))
+
+
+def _identity(function: object, seen: set[int]) -> Iterator[str]:
+    while not isinstance(function, FunctionType):
+        if (function := inspect.getattr_static(function, "fn", None)) is None:
+            return
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    code = function.__code__
+    yield f"{code.co_name} in line {code.co_firstlineno}"
+    held = {name: cell.cell_contents for name, cell in zip(code.co_freevars, _filled(function), strict=False)}
+    for name in sorted(held):
+        if isinstance(held[name], (bool, int, float, str, tl.constexpr, tl.dtype)):
+            yield f"{name}={_word(held[name])}"
+    named = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    for name, value in sorted({**named, **held}.items()):
+        if isinstance(value, tl.constexpr):
+            yield f"{name}={_word(value)}"
+        elif inspect.getattr_static(value, "fn", None) is not None:
+            yield from _identity(value, seen)
+
+
+def _filled(function: FunctionType) -> Iterator[CellType]:
+    return (cell for cell in function.__closure__ or ())
 
 
 def _word(value: object) -> str:

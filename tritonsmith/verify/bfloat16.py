@@ -66,6 +66,25 @@ def install() -> None:
     interpreter.ReduceScanOpInterface.apply = reduce_or_scan  # type: ignore
 
 
+def atomic(operation: object, pointers: TensorHandle, values: TensorHandle, mask: TensorHandle) -> TensorHandle:
+    """An atomic addition or exchange, lane by lane; what lay there before."""
+    name = getattr(operation, "name", "")
+    if name not in ("FADD", "ADD", "XCHG"):
+        raise NotImplementedError(f"there is no atomic {name} of bfloat16")
+    memory, old = interpreter._interpreter, np.zeros_like(values.data)
+    always, bits = np.ones(1, bool), old.dtype
+    for place in np.ndindex(old.shape):
+        if mask.data[place]:
+            at, given = pointers.data[place].reshape(1), values.data[place].reshape(1)
+            held = memory.load(at, always, np.zeros(1, bits), bits)
+            old[place] = held[0]
+            if name != "XCHG":
+                total = widen(TensorHandle(held, tl.bfloat16)).data + widen(TensorHandle(given, tl.bfloat16)).data
+                given = narrow(TensorHandle(total, tl.float32)).data
+            memory.store(at, given, always)
+    return TensorHandle(old, tl.bfloat16)
+
+
 def _wide(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         if not any(isinstance(arg, TensorHandle) and arg.dtype.scalar == tl.bfloat16 for arg in args):

@@ -127,7 +127,7 @@ def capture_launches(target: str) -> Launches:
         bound, specialization, options = binder(*args, **kwargs)
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
         size = tuple(int(n) for n in (grid(bound) if callable(grid) else grid))  # type: ignore
-        launches.add(Launch(self.__name__, size, said=arguments.said(bound)))
+        launches.add(Launch(self.__name__, size, said=arguments.said(bound), which=arguments.identity(self)))
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
         known = next((one for one in launches.captured if isinstance(one, Captured) and one.key == key), None)
         if known is not None:

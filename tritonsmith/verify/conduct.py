@@ -25,18 +25,21 @@ GLUE_OPERATORS = {
     "stride", "size", "sym_size", "sym_stride", "numel", "dim", "is_contiguous", "_has_compatible_shallow_copy_type",
     "set_", "record_stream", "is_pinned", "device", "empty_permuted", "unsafe_split",
     "unsafe_chunk", "lift", "is_nonzero",
-    "unsafe_split_with_sizes", "resize",
+    "unsafe_split_with_sizes", "resize", "narrow_copy", "promote_types", "result_type", "can_cast",
 }  # fmt: skip
 """Aten operators that move or name memory but compute no value."""
 
 
-def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
-    """What one `forward` did against the policy; `seen` is a runner's answer."""
+def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] = ()) -> list[Finding]:
+    """What one `forward` did against the policy; `seen` is a runner's answer.
+
+    `free` are the places of outputs that torch may make alone: those that the reference passes on, see `passing`.
+    """
     findings = []
     launches = seen.get("launches")
     if not (isinstance(launches, list) and launches):
         findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
-    elif not seen.get("touched"):
+    elif not seen.get("touched") or any(place not in free for place in _places(seen, "untouched")):
         findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))
     work = seen.get("work")
     if isinstance(work, Mapping) and work.get("lowered") is True:
@@ -44,7 +47,7 @@ def check_run(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
         findings.append(Finding(rule="lower-precision", message=message))
     operators = seen.get("operators")
     if policy == "strict" and isinstance(operators, Mapping):
-        computing = sorted(str(name) for name in operators if _short(str(name)) not in GLUE_OPERATORS)
+        computing = sorted(str(name) for name in operators if computes(str(name)))
         if computing:
             message = f"torch computes in forward: {', '.join(computing[:5])}; under the strict policy the kernel must"
             findings.append(Finding(rule="torch-compute", message=message))
@@ -67,7 +70,7 @@ def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping
     """
     launches, work = seen.get("launches"), seen.get("work")
     peeked = isinstance(work, Mapping) and work.get("peeked") is True
-    words = ("name",) if peeked else ("name", "said")
+    words = ("name", "which") if peeked else ("name", "which", "said")
     known = {tuple(str(row.get(word)) for word in words) for row in compiled}
     rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
     new = {tuple(str(row.get(word)) for word in words) for row in rows} - known
@@ -75,7 +78,7 @@ def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping
     if not new or len(compiled) >= MAX_LAUNCHES:
         return []
     other = sorted({name for name, *_ in new if name not in names})
-    told = ", ".join(other) if other else f"{min(new)[0]} with other arguments"
+    told = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments,"
     message = f"forward launches {told} here, which it did not launch when it was compiled"
     return [Finding(rule="uncompiled", message=message)]
 
@@ -84,21 +87,27 @@ def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[
     """What a forward spares itself when it is called `again` on the contents it was called on last (`seen`).
 
     An answer kept by its inputs' contents is right whenever it is asked for, and a timing that shows the same inputs
-    twice believes it.
+    twice believes it. A kernel may look for itself, and do less: it multiplies, or writes, less than it did.
     """
-    first, second = (Counter(map(str, _launched(answer))) for answer in (seen, again))
-    if first == second:
-        return []
-    other = ", ".join(sorted(((first - second) or (second - first)).keys()))
-    message = (
-        f"called again on the same contents forward launches {other} {'fewer' if first - second else 'more'} times"
-    )
-    return [Finding(rule="cache", message=message)]
+    first, second = (Counter(_launched(answer, "name")) for answer in (seen, again))
+    if first != second:
+        other = ", ".join(sorted(((first - second) or (second - first)).keys()))
+        times = "fewer" if first - second else "more"
+        message = f"called again on the same contents forward launches {other} {times} times"
+        return [Finding(rule="cache", message=message)]
+    words = ("name", "bytes_loaded", "bytes_stored", "dot_flops")
+    first, second = (Counter(_launched(answer, *words)) for answer in (seen, again))
+    if first != second:
+        other = min(first - second).split()[0]
+        message = f"called again on the same contents {other} reads, writes or multiplies another amount"
+        return [Finding(rule="cache", message=message)]
+    return []
 
 
-def _launched(seen: Mapping[str, object]) -> list[object]:
+def _launched(seen: Mapping[str, object], *words: str) -> list[str]:
     launches = seen.get("launches")
-    return [row.get("name") for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+    rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+    return [" ".join(str(row.get(word)) for word in words) for row in rows]
 
 
 def made_by_torch(seen: Mapping[str, object]) -> bool:
@@ -111,7 +120,22 @@ def made_by_torch(seen: Mapping[str, object]) -> bool:
     return isinstance(work, Mapping) and work.get("made") is True
 
 
+def moved_by_torch(seen: Mapping[str, object], moving: bool) -> bool:
+    """Whether torch brought values to other places in a task that asks for nothing else (`moving`; see `passing`)."""
+    return moving and _count(seen.get("work"), "moved") > 0
+
+
 COPIED = Finding(rule="decoy", message="torch had made the output already; the kernels only copy it")
+
+
+def computes(operator: str) -> bool:
+    """Whether an operator, by its name as torch tells it, does more than move or name memory."""
+    return _short(operator) not in GLUE_OPERATORS
+
+
+def _places(seen: Mapping[str, object], name: str) -> list[object]:
+    rows = seen.get(name)
+    return rows if isinstance(rows, list) else []
 
 
 def _count(record: object, name: str) -> int:

@@ -47,6 +47,7 @@ def _cuda_as(device: str) -> Iterator[None]:
     saved = {name: getattr(torch.cuda, name) for name in answers}
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
+    built, torch.version.cuda = torch.version.cuda, torch.version.cuda or "12.8"
     # Rows of a task made smaller need not be the 16 bytes apart that the task's own are.
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = lambda self: None
@@ -55,6 +56,7 @@ def _cuda_as(device: str) -> Iterator[None]:
             yield
     finally:
         TensorDescriptor.__post_init__ = aligned
+        torch.version.cuda = built
         for name, original in saved.items():
             setattr(torch.cuda, name, original)
 

@@ -132,7 +132,7 @@ class Forwards:
     def _compiled(self, material: Material) -> dict[str, object]:
         """What was seen of a forward whose launches are compiled and not run."""
         seen, _ = self._talk.ask(self.mode, {"do": "compile"}, material.inputs)
-        return {**seen, "touched": True}
+        return {**seen, "touched": True, "untouched": []}
 
     # Values.
 

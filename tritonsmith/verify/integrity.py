@@ -45,6 +45,7 @@ _NAMESPACES = (
     "tritonsmith.verify.runner.Session", "tritonsmith.verify.observe", "tritonsmith.verify.observe.Operators",
     "tritonsmith.verify.observe.Launches", "tritonsmith.verify.wire", "tritonsmith.verify.timing",
     "tritonsmith.verify.timing.Stopwatch", "tritonsmith.verify.shadow", "tritonsmith.verify.shadow.Shadow",
+    "tritonsmith.verify.histories", "tritonsmith.verify.histories.Histories",
     "tritonsmith.verify.interpret", "tritonsmith.verify.work", "tritonsmith.verify.work.Work",
     "tritonsmith.verify.replay", "tritonsmith.verify.arguments", "tritonsmith.verify.combining",
     "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch", "tritonsmith.verify.cuda.Guards",

@@ -21,6 +21,7 @@ def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
     builder = interpreter.InterpreterBuilder
     current: list[Shadow] = []
+    which: list[str] = []
     bfloat16.install()
     libdevice.install()
     combining.install()
@@ -28,7 +29,7 @@ def install(launches: Launches) -> None:
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
     shared.options = replace(shared.options, sanitize_overflow=False)
-    execute = interpreter.GridExecutor.__call__
+    execute, start = interpreter.GridExecutor.__call__, interpreter.InterpretedFunction.run
     load, store = builder.create_masked_load, builder.create_masked_store
     cas, rmw, dot, program = (
         builder.create_atomic_cas,
@@ -38,7 +39,7 @@ def install(launches: Launches) -> None:
     )
 
     def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
-        launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs))
+        launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs), which=which[-1] if which else "")
         arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
@@ -50,6 +51,13 @@ def install(launches: Launches) -> None:
             launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
             current.pop()
             launches.add(launch)
+
+    def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        which.append(arguments.identity(self))  # before its source is written anew for the interpreter
+        try:
+            return start(self, *args, **kwargs)
+        finally:
+            which.pop()
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
@@ -77,7 +85,22 @@ def install(launches: Launches) -> None:
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
         reads = getattr(op, "name", "") != "XCHG"
         allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads, _relaxed(rest))
-        return rmw(self, op, ptr, val, interpreter.TensorHandle(allowed, tl.int1), *rest)
+        kind, mask = val.dtype.scalar, interpreter.TensorHandle(allowed, tl.int1)
+        if kind == tl.bfloat16:
+            return bfloat16.atomic(op, ptr, val, mask)
+        if reads or not kind.is_floating():
+            return rmw(self, op, ptr, val, mask, *rest)
+        bits = {2: tl.uint16, 4: tl.uint32, 8: tl.uint64}[val.data.itemsize]  # what is exchanged is bits
+        given = interpreter.TensorHandle(val.data.view(interpreter._get_np_dtype(bits)), bits)
+        found = rmw(self, op, ptr, given, mask, *rest)
+        return interpreter.TensorHandle(found.data.view(val.data.dtype), kind)
+
+    operate = builder.binary_op
+
+    def binary_op(self, lhs, rhs, op):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        # A comparison's result has its operands' type there; spread over a block it would be numbers, and no mask.
+        found = operate(self, lhs, rhs, op)
+        return interpreter.TensorHandle(found.data, tl.int1) if found.data.dtype == np.bool_ else found
 
     cast = builder.cast_impl
 
@@ -109,10 +132,11 @@ def install(launches: Launches) -> None:
         unseen, (executor._init_args_hst, executor._restore_args_dev)
     )
     executor.__call__ = run
+    interpreter.InterpretedFunction.run = run_function  # type: ignore[method-assign]
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
     builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
-    builder.create_dot, builder.cast_impl = create_dot, cast_impl  # type: ignore
+    builder.create_dot, builder.cast_impl, builder.binary_op = create_dot, cast_impl, binary_op  # type: ignore
     patch_tensor = interpreter._patch_lang_tensor
 
     def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

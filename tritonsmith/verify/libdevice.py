@@ -35,6 +35,28 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[[Array], 
     return lambda x: np.vectorize(value, otypes=[np.float64])(x)
 
 
+def _bits(x: npt.NDArray[np.generic]) -> npt.NDArray[np.uint32]:
+    return np.asarray(x).astype(np.int64).astype(np.uint32)
+
+
+def _inverse_erf(x: Array) -> Array:
+    """Winitzki's approximation (2008, equation 7), made exact by Newton's method."""
+    rest = np.log1p(-x * x)
+    half = 2 / (math.pi * 0.147) + rest / 2
+    y = np.copysign(np.sqrt(np.sqrt(half * half - rest / 0.147) - half), x)
+    for _ in range(4):
+        y = y - (_erf(y) - x) * np.exp(y * y) * math.sqrt(math.pi) / 2
+    return y
+
+
+def _ones(x: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return np.vectorize(lambda one: int(one).bit_count(), otypes=[np.int64])(_bits(x))
+
+
+def _length(x: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return np.vectorize(lambda one: int(one).bit_length(), otypes=[np.int64])(_bits(x))
+
+
 _erf, _erfc = _each(math.erf, math.nan), _each(math.erfc, math.nan)
 
 FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
@@ -72,13 +94,38 @@ FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
     "div_rn": np.divide,
     "rcp_rn": np.reciprocal,
 }
+_WAYS = (np.rint, np.trunc, np.floor, np.ceil)
 FUNCTIONS |= {f"{name}_rn": FUNCTIONS[name] for name in ("sqrt", "rsqrt", "fma")}
 FUNCTIONS |= {
     f"fast_{name}f": FUNCTIONS[name] for name in ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10")
 }
 FUNCTIONS |= {"fast_powf": np.power, "fast_tanhf": np.tanh}
+FUNCTIONS |= {
+    "erfinv": _inverse_erf,
+    "erfcinv": lambda x: _inverse_erf(1 - x),
+    "logb": lambda x: np.floor(np.log2(np.abs(x))),
+    "ilogb": lambda x: np.floor(np.log2(np.abs(x))),
+    "norm3d": lambda x, y, z: np.sqrt(x * x + y * y + z * z),
+    "popc": _ones,
+    "clz": lambda x: np.subtract(32, _length(x)),
+    "ffs": lambda x: _length(_bits(x) & -_bits(x)),
+    "llrint": np.rint,
+    "llround": FUNCTIONS["round"],
+    "float_as_int": lambda x: x.astype(np.float32).view(np.int32),
+    "int_as_float": lambda x: x.astype(np.int32).view(np.float32),
+    **{f"float2int_{way}": find for way, find in zip(("rn", "rz", "rd", "ru"), _WAYS, strict=True)},
+    **{f"int2float_{way}": np.asarray for way in ("rn", "rz", "rd", "ru")},
+}
 PREDICATES = {"isnan", "isinf", "signbit", "finitef", "isfinited"}
 """Functions that answer with an int32."""
+RESULTS: dict[str, tl.dtype] = {
+    **dict.fromkeys(PREDICATES, tl.int32),
+    **dict.fromkeys(("ilogb", "popc", "clz", "ffs", "float_as_int"), tl.int32),
+    **dict.fromkeys(("llrint", "llround"), tl.int64),
+    **dict.fromkeys((f"float2int_{way}" for way in ("rn", "rz", "rd", "ru")), tl.int32),
+    **dict.fromkeys(("int_as_float", *(f"int2float_{way}" for way in ("rn", "rz", "rd", "ru"))), tl.float32),
+}
+"""The types of results that are not of the arguments' type."""
 
 
 def install() -> None:
@@ -96,7 +143,7 @@ def _interpreted(name: str) -> Callable[..., tl.tensor]:
         given: list[Any] = [interpreter.interpreter_semantic.to_tensor(arg) for arg in args]
         with np.errstate(all="ignore"):
             values = FUNCTIONS[name](*(_wide(tensor.handle) for tensor in given))
-        return _tensor(values, given, tl.int32 if name in PREDICATES else given[0].dtype)
+        return _tensor(values, given, RESULTS[name] if name in RESULTS else given[0].dtype)
 
     return call
 

@@ -20,6 +20,7 @@ from tritonsmith.tasks.format import TaskModule
 from tritonsmith.tasks.variants import Variant, adapt, finite, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, observe, replay
+from tritonsmith.verify.passing import Passed, passed
 from tritonsmith.verify.truth import truth_of
 
 _TASKS = 4096
@@ -56,6 +57,8 @@ class Habits:
     """What it does to its inputs and weights."""
     remembers: bool
     """Whether its answer depends on the calls before."""
+    passed: Passed
+    """Which outputs take no computing."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,16 @@ class Supply:
                 draws.taken += size
             return fits
 
+    def known(self, task: Task) -> Habits | None:
+        """A reference's habits, if they were found out."""
+        return self._habits.get(task.source)
+
     def habits(self, task: Task, model: nn.Module, inputs: list[list[object]]) -> Habits:
         """A reference's habits, found out once a task; `inputs` are two sets of them."""
         known = self._habits.get(task.source)
         if known is None:
             effects = replay.reference_effects(model, inputs[0])
-            known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]))
+            known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]), passed(model, inputs[0]))
             if len(self._habits) >= _TASKS:
                 self._habits.clear()
             self._habits[task.source] = known
@@ -150,6 +157,13 @@ class Draws:
                 slot.kept = made
                 self._prepare([truth for _, truth in made.again])
             return made
+
+    def habits(self, variant: Variant) -> Habits:
+        """What the reference does besides giving an answer, seen on a variant unless it is known."""
+        known = self._supply.known(variant.task)
+        if known is not None:
+            return known
+        return self._supply.habits(variant.task, self.model(variant), [self.inputs(variant) for _ in range(2)])
 
     def inputs(self, variant: Variant) -> list[object]:
         """New inputs, for one candidate alone."""

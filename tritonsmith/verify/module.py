@@ -80,6 +80,8 @@ class Module:
                 if found is not None and found is not self.model and part.id not in self.kernels:
                     yield found
                 yield from self.values.get(part.id, ())
+                if part.id in self.kernels and found is not None:  # what tunes a kernel is no kernel
+                    yield from getattr(found, "decorator_list", ())
             elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
                 method = self.method(part.attr)
                 if method is not None:

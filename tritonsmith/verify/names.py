@@ -16,7 +16,7 @@ IMPORTS = {
     "itertools", "dataclasses", "enum", "collections", "collections.abc", "__future__",
     "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
     "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
-    "warnings", "abc", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
+    "warnings", "abc", "operator", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
@@ -49,6 +49,11 @@ TORCH_CUDA_OPEN = {
     "device", "current_device", "get_device_properties", "device_count", "is_available", "synchronize",
     "get_device_capability", "get_device_name", "set_device", "amp", "is_bf16_supported", "device_of",
 }  # fmt: skip
+OPERATOR_OPEN = {
+    "add", "sub", "mul", "floordiv", "truediv", "mod", "neg", "pow", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_",
+    "xor", "lshift", "rshift", "itemgetter", "getitem", "index", "not_",
+}  # fmt: skip
+"""What sizes are computed with; `attrgetter` would read any attribute."""
 TORCH_AUTOGRAD_OPEN = {"Function", "function"}
 
 
@@ -120,6 +125,8 @@ def closed(path: str) -> str | None:
     if path in CLOSED:
         return path
     if parts[0] in _ROOTS and any(part.startswith("_") and part not in SPECIAL for part in parts[1:]):
+        return path
+    if parts[0] == "operator" and len(parts) > 1 and parts[1] not in OPERATOR_OPEN:
         return path
     if parts[0] != "torch" or len(parts) < 2:
         return None

@@ -35,6 +35,8 @@ class Launch:
     dot_flops: int = 0
     said: str = ""
     """What it was given besides tensors, where that is known; see `arguments.said`."""
+    which: str = ""
+    """Which of the kernels of its name it is, where that is known; see `arguments.identity`."""
 
 
 @dataclass
@@ -115,12 +117,22 @@ class Operators(TorchDispatchMode):
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._alive.extend(produced)
         written = self._launches.written
-        self._launches.peeked |= "_local_scalar_dense" in str(func) and address(args[0]) in written  # type: ignore
+        if "_local_scalar_dense" in str(func) and isinstance(args[0], torch.Tensor):
+            self._launches.peeked |= address(args[0]) in written
+            self._taken(args[0])
         if any(address(t) in written for t in tensors((args, kwargs or {}))):
             written.update(address(t) for t in produced)
             if "copy_" in str(func) and isinstance(args[0], torch.Tensor):
                 written.add(address(args[0]))
         return result
+
+    def _taken(self, tensor: torch.Tensor) -> None:
+        """A number that Python takes out of memory which nothing has written tells how such memory is watched."""
+        unwritten = self._launches.unwritten.get(address(tensor))
+        start = tensor.storage_offset() * tensor.element_size()
+        if unwritten is not None and unwritten[start : start + tensor.element_size()].any():
+            message = "forward takes a number out of memory that nothing has written"
+            self._launches.violations.append({"rule": "uninitialised", "message": message, "line": None})
 
     def _initialise(self, tensor: torch.Tensor) -> None:
         unwritten = self._launches.unwritten.get(address(tensor))
@@ -130,10 +142,11 @@ class Operators(TorchDispatchMode):
         shape, stride = (*tensor.shape, size), (*(step * size for step in tensor.stride()), 1)
         torch.from_numpy(unwritten).as_strided(shape, stride, tensor.storage_offset() * size).fill_(False)
 
-    def outputs_touched(self, output: object) -> bool:
-        """Whether every output holds memory that a kernel wrote, or a view or copy of it."""
-        found = [t for t in tensors(output) if t.numel()]
-        return bool(found) and all(address(t) in self._launches.written for t in found)
+    def touched(self, output: object) -> dict[str, list[int]]:
+        """Places of the outputs that hold memory that a kernel wrote, or a view or copy of it, and of the others."""
+        found = [(place, t) for place, t in enumerate(tensors(output)) if t.numel()]
+        written = [place for place, t in found if address(t) in self._launches.written]
+        return {"touched": written, "untouched": [place for place, _ in found if place not in written]}
 
 
 def _written_by(

@@ -24,17 +24,20 @@ BUILTINS = {
 }  # fmt: skip
 DEFINABLE = {
     "__repr__", "__str__", "__len__", "__getitem__", "__iter__", "__hash__", "__eq__", "__enter__", "__exit__",
-    "__next__", "__contains__", "__bool__", "__ne__", "__lt__", "__add__", "__mul__",
+    "__next__", "__contains__", "__bool__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__",
+    "__mul__", "__floordiv__", "__setitem__", "__reversed__",
 }  # fmt: skip
 """Special methods that a class may define, besides `DUNDERS`."""
 DUNDERS = {
     "__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__", "__version__", "__author__",
-    "__slots__",
+    "__slots__", "__constants__",
 }  # fmt: skip
 HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
 """Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
 ASKING = {"isinstance", "hasattr", "getattr", "type", "callable", "issubclass", "id", "repr", "vars", "dir"}
 """Functions that tell a kernel whether Triton's interpreter runs it or the compiler reads it."""
+CLASSES = {"__class__", "__name__", "__doc__", "__call__", "__init__"}
+"""Attributes that do so, of those that are allowed elsewhere."""
 COMBINING = {"reduce", "associative_scan", "map_elementwise"}
 """Functions of Triton's that are given another one."""
 VIEWS = {"numpy", "storage", "untyped_storage"}
@@ -59,7 +62,8 @@ TORCH_GLUE = {
     "narrow", "clone", "inf", "pi", "nan", "preserve_format", "view_as_real", "view_as_complex", "swapaxes", "swapdims",
     "tensor_split", "hstack", "vstack", "dstack", "column_stack", "concatenate", "moveaxis", "diagonal", "unflatten",
     "atleast_3d", "tile", "is_complex", "as_tensor", "t", "meshgrid", "can_cast", "empty_permuted",
-    "repeat_interleave", "enable_grad",
+    "repeat_interleave", "enable_grad", "autocast", "is_autocast_enabled", "get_autocast_dtype",
+    "is_inference_mode_enabled", "is_signed", "is_same_size", "get_device", "typename",
 }  # fmt: skip
 
 
@@ -209,6 +213,9 @@ def _attributes(module: Module) -> Iterator[Finding]:
         if path is not None and (shut := closed(path)) is not None:
             yield Finding(rule="torch-attribute", message=f"{shut} is not allowed", line=getattr(node, "lineno", None))
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
+        if call is not None and any(keyword.arg == "do_bench" for keyword in call.keywords):
+            message = "do_bench would run code of its own while configurations are timed; leave it out"
+            yield Finding(rule="launch-time", message=message, line=call.lineno)
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
     yield from patches(module)
@@ -253,8 +260,10 @@ def _kernels(module: Module) -> Iterator[Finding]:
         }
         for node in ast.walk(body):
             asks = isinstance(node, ast.Name) and node.id in asking and node.id not in own
+            asks |= isinstance(node, ast.Attribute) and node.attr in CLASSES
             if asks or (isinstance(node, ast.Compare) and _compares_objects(module, node, held)):
-                word = node.id if isinstance(node, ast.Name) else "comparing objects"
+                asked = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
+                word = asked or "comparing objects"
                 message = f"{word} in a kernel tells the interpreter from the compiler; it is not allowed there"
                 yield Finding(rule="kernel-python", message=message, line=getattr(node, "lineno", None))
 

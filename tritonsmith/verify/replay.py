@@ -21,6 +21,9 @@ Effects = dict[str, list[str]]
 """`mutation` and `alias`: what was changed, and which outputs share memory with what."""
 
 
+_BEFORE = "lies in the output of the call before"
+
+
 class Before:
     """Inputs and weights as they were before a forward."""
 
@@ -45,7 +48,16 @@ def _shared(output: object, given: Mapping[int, str], old: Collection[int]) -> I
         if tensor.numel() and (at := address(tensor)) in given:
             yield f"output {place} lies in {given[at]}"
         elif tensor.numel() and at in old:
-            yield f"output {place} lies in the output of the call before"
+            yield f"output {place} {_BEFORE}"
+    yield from _broadcast(output)
+
+
+def _broadcast(output: object) -> Iterator[str]:
+    """Outputs that show one element in several places: who writes to one of these changes all of them."""
+    for place, tensor in enumerate(tensors(output)):
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        if tensor.numel() and any(step == 0 and size > 1 for size, step in steps):
+            yield f"output {place} holds one element in several places"
 
 
 def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
@@ -75,20 +87,28 @@ def has_memory(model: nn.Module, first: Sequence[object], second: Sequence[objec
     return len(outputs[0]) != len(outputs[1]) or not all(map(_same, *outputs))
 
 
-def findings(seen: Mapping[str, object], allowed: Effects) -> list[Finding]:
-    """What a candidate's forward did that the reference's does not; `seen` is a runner's answer."""
+def findings(seen: Mapping[str, object], allowed: Effects, old: Collection[int] = ()) -> list[Finding]:
+    """What a candidate's forward did that the reference's does not; `seen` is a runner's answer.
+
+    `old` are the places of the reference's outputs that lie in memory which was there before: it keeps them, too.
+    """
+    again = {f"output {place} {_BEFORE}" for place in old}
     found = []
     effects = seen.get("effects")
     notes = effects if isinstance(effects, Mapping) else {}
     for rule, word in (("mutation", "forward changes {}, which the reference leaves alone"), ("alias", "{}")):
         rows = notes.get(rule)
-        new = [str(row) for row in rows if row not in allowed[rule]] if isinstance(rows, list) else []
+        new = (
+            [str(row) for row in rows if row not in allowed[rule] and row not in again]
+            if isinstance(rows, list)
+            else []
+        )
         if new:
             found.append(Finding(rule=rule, message=word.format(", ".join(new[:5]))))
-    return found or list(_kept(seen.get("work"), notes.get("alias")))
+    return found or list(_kept(seen.get("work"), notes.get("alias"), old))
 
 
-def _kept(work: object, shared: object) -> Iterator[Finding]:
+def _kept(work: object, shared: object, allowed: Collection[int]) -> Iterator[Finding]:
     """Outputs in memory that is older than the call: another call writes over them, the next one or the hundredth.
 
     Those in inputs and in the reference's weights (`shared`) are judged by what the reference does.
@@ -96,7 +116,7 @@ def _kept(work: object, shared: object) -> Iterator[Finding]:
     old = work.get("old") if isinstance(work, Mapping) else None
     known = [str(row) for row in shared] if isinstance(shared, list) else []
     for place in old if isinstance(old, list) else []:
-        if not any(row.startswith(f"output {place} lies in") for row in known):
+        if place not in allowed and not any(row.startswith(f"output {place} lies in") for row in known):
             yield Finding(rule="alias", message=f"output {place} lies in memory that was there before the call")
             return
 

@@ -240,7 +240,7 @@ class Session:
             "operators": operators.counts,
             "launches": self.launches.report(),
             "memory": self.launches.violations + self._broken_guards(),
-            "touched": operators.outputs_touched(output),
+            **operators.touched(output),
             "work": work.report(output),
             "kernels": list(self._watch.stats.values()) if self._watch else [],
         }

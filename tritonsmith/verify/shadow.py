@@ -22,10 +22,11 @@ import numpy.typing as npt
 import torch
 from triton.runtime import interpreter
 
+from tritonsmith.verify import histories
+from tritonsmith.verify.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.observe import Launch, Launches, address
 
-_NOBODY, _SEVERAL, _ANYBODY = -1, -2, -3
-"""`_ANYBODY`: who read it no longer matters, for those who write next have heard of it."""
+_NOBODY, _SEVERAL = -1, SEVERAL
 _MAX_VIOLATIONS = 16
 _MAX_KNOWN = 1 << 24
 """Numbers that may be kept of what programs know; of launches that need more only the bounds are checked."""
@@ -46,25 +47,40 @@ class _Region:
     reader: npt.NDArray[np.int32]
     unwritten: Lanes | None
     """Bytes of fresh memory that nothing has written yet; None where the memory is not fresh."""
-    written: npt.NDArray[np.int32] | None = None
-    """Each writer's time of its own, see `order`; None before the launch's first atomic: all are 0."""
-    read: npt.NDArray[np.int32] | None = None
-    """Each reader's, who is then the last one."""
-    former: npt.NDArray[np.int32] | None = None
-    """The reader before that."""
-    formerly: npt.NDArray[np.int32] | None = None
-    """Its time."""
+    width: int = 0
+    """Bytes of every access so far, whose first one stands for all; 1 once accesses were of different widths."""
+    writers: Sets | None = None
+    """Who wrote since the last plain store, that one included; None before the launch's first atomic."""
+    readers: Sets | None = None
+    """Who read since the last plain store."""
     storer: npt.NDArray[np.int32] | None = None
     """Who wrote last, and not atomically."""
     stored: npt.NDArray[np.int32] | None = None
     """Its time."""
 
-    def timed(self) -> None:
-        """Begin to note times."""
-        if self.written is None:
-            self.written, self.read = np.zeros_like(self.writer), np.zeros_like(self.writer)
+    def timed(self, sets: Histories) -> None:
+        """Begin to note times, and more than one user of a byte."""
+        if self.writers is None:
+            self.writers, self.readers = sets.single(self.writer), sets.single(self.reader)
             self.storer, self.stored = self.writer.copy(), np.zeros_like(self.writer)
-            self.former, self.formerly = np.full_like(self.reader, _NOBODY), np.zeros_like(self.reader)
+
+    def bytes_of(self, at: npt.NDArray[np.int64], width: int) -> tuple[npt.NDArray[np.int64], int]:
+        """The bytes to look at for accesses of so many, and for how many each of them stands."""
+        if self.width in (0, width):
+            self.width = width
+            return at, width
+        if self.width > 1:
+            self._spread()
+        self.width = 1
+        return (at[:, None] + np.arange(width)).reshape(-1), 1
+
+    def _spread(self) -> None:
+        """Let every byte tell what the first one of its element stood for."""
+        whole = self.size - self.size % self.width
+        for kept in (self.writer, self.reader, self.writers, self.readers, self.storer, self.stored):
+            if kept is not None:
+                rows = kept[:whole].reshape(-1, self.width)
+                rows[:] = rows[:, :1]
 
 
 class Shadow:
@@ -80,7 +96,7 @@ class Shadow:
                 self._regions[start] = _Region(
                     name, start, size, tensor.element_size(), empty, empty.copy(), launches.unwritten.get(start)
                 )
-        self.order = Order()
+        self.order, self._sets = Order(), Histories()
 
     def begin(self, program: int, programs: int) -> None:
         """Another program of the launch begins."""
@@ -94,22 +110,18 @@ class Shadow:
         allowed, parts = self._split(pointers, mask, width, "load")
         if volatile:
             self._heard(pointers, mask)
-        program = self.order.program
-        for region, _, at in parts:
-            self._initialised(region, at)
-            writer, reader = region.writer[at], region.reader[at]
+        program, time = self.order.program, self.order.time
+        for region, _, at, width in parts:
+            self._initialised(region, at, width)
+            reader = region.reader[at]
             self._launch.bytes_loaded += width * _distinct(at[reader == _NOBODY])
             if not volatile:
-                other = self.order.apart(writer, _times(region.written, at))
-                self._race(region, at, other, writer, "reads what program {} writes")
-            if region.read is not None and region.former is not None and region.formerly is not None:
-                other = (reader != _NOBODY) & (reader != program)
-                region.former[at] = np.where(other, reader, region.former[at])
-                region.formerly[at] = np.where(other, region.read[at], region.formerly[at])
-                region.reader[at], region.read[at] = program, self.order.time
-            else:
-                alone = (reader == _NOBODY) | (reader == program)
-                region.reader[at] = np.where(alone, program, _SEVERAL)
+                writer = self._apart(region.writer, region.writers, at)
+                self._race(region, at, writer, "reads what program {} writes")
+            alone = (reader == _NOBODY) | (reader == program)
+            region.reader[at] = np.where(alone, program, _SEVERAL)
+            if region.readers is not None:
+                region.readers[at] = self._sets.add(region.readers[at], program, time)
         return allowed
 
     def store(self, pointers: Addresses, mask: Lanes, values: npt.NDArray[np.generic], width: int) -> Lanes:
@@ -117,24 +129,18 @@ class Shadow:
         allowed, parts = self._split(pointers, mask, width, "store")
         if not parts:
             self._aimed(pointers)
-        for region, lanes, at in parts:
-            writer, reader = region.writer[at], region.reader[at]
+        for region, lanes, at, width in parts:
             self._launches.written.add(region.start)
-            self._launch.bytes_stored += width * _distinct(at[writer == _NOBODY])
-            other = self.order.apart(writer, _times(region.written, at))
-            if other.any():
-                other &= _differs(pointers, lanes, values)
-            self._race(region, at, other, writer, "writes where program {} wrote another value")
-            read = self.order.apart(reader, _times(region.read, at))
-            if region.former is None:
-                read |= reader == _SEVERAL
-            else:  # of the readers before those two the times are not kept
-                former = region.former[at]
-                reader = np.where(read, reader, former)
-                read |= self.order.apart(former, _times(region.formerly, at))
-                region.reader[at] = np.where(region.reader[at] == _NOBODY, _NOBODY, _ANYBODY)
-                region.former[at] = _NOBODY
-            self._race(region, at, read, reader, "writes what program {} reads")
+            self._launch.bytes_stored += width * _distinct(at[region.writer[at] == _NOBODY])
+            writer = self._apart(region.writer, region.writers, at)
+            if (writer != _NOBODY).any():
+                differs = _differs(pointers, lanes, values)
+                writer[~np.repeat(differs, at.size // differs.size)] = _NOBODY
+            self._race(region, at, writer, "writes where program {} wrote another value")
+            self._race(region, at, self._apart(region.reader, region.readers, at), "writes what program {} reads")
+            if region.readers is not None:
+                read = region.readers[at] != histories.NOBODY
+                region.readers[at] = np.where(read, histories.ANYBODY, histories.NOBODY)
             self._written(region, at)
             _initialise(region, at, width)
         return allowed
@@ -145,22 +151,22 @@ class Shadow:
         An exchange does not use what lay there: `reads` is false.
         """
         for region in self._regions.values():
-            region.timed()
+            region.timed(self._sets)
         allowed, parts = self._split(pointers, mask, width, "atomic")
         if not relaxed:
             self._heard(pointers, mask)
-        for region, _, at in parts:
+        for region, _, at, width in parts:
             self._launches.written.add(region.start)
-            if region.storer is not None:
-                storer = region.storer[at]
-                other = self.order.apart(storer, _times(region.stored, at))
-                self._race(region, at, other, storer, "has an atomic where program {} stores")
+            if region.storer is not None and region.stored is not None:
+                other = self.order.apart(region.storer[at], region.stored[at])
+                storer = np.where(other, region.storer[at], _NOBODY)
+                self._race(region, at, storer, "has an atomic where program {} stores")
             fresh = _distinct(at[region.writer[at] == _NOBODY])
             self._launch.bytes_loaded += width * fresh
             self._launch.bytes_stored += width * fresh
             self._written(region, at, atomic=True)
             if reads:
-                self._initialised(region, at)
+                self._initialised(region, at, width)
             _initialise(region, at, width)
         if not relaxed and pointers.size == 1 and bool(mask.all()):
             self.order.tell(int(pointers.flat[0]))
@@ -170,12 +176,27 @@ class Shadow:
         if pointers.size == 1 and bool(mask.all()):
             self.order.hear(int(pointers.flat[0]))
 
+    def _apart(
+        self, last: npt.NDArray[np.int32], sets: Sets | None, at: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int32]:
+        """For each byte somebody who used it and of whom the present program has not heard, -1 where there is none.
+
+        `last` is who used it last, which tells enough where `sets` are not kept.
+        """
+        if sets is not None:
+            return self._sets.apart(sets[at], self.order.unheard)
+        users = last[at]
+        return np.where((users == _SEVERAL) | self.order.apart(users, 0), users, _NOBODY)
+
     def _written(self, region: _Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
-        region.writer[at] = self.order.program
-        if region.written is not None:
-            region.written[at] = self.order.time
-        if region.storer is not None and region.stored is not None and not atomic:
-            region.storer[at], region.stored[at] = self.order.program, self.order.time
+        program, time = self.order.program, self.order.time
+        region.writer[at] = program
+        if region.writers is None or region.storer is None or region.stored is None:
+            return
+        before = region.writers[at] if atomic else np.full(at.size, histories.NOBODY, np.int32)
+        region.writers[at] = self._sets.add(before, program, time)
+        if not atomic:
+            region.storer[at], region.stored[at] = program, time
 
     def dot(self, flops: int) -> None:
         """Note a matrix product."""
@@ -183,22 +204,24 @@ class Shadow:
 
     def _split(
         self, pointers: Addresses, mask: Lanes, width: int, action: str
-    ) -> tuple[Lanes, list[tuple[_Region, Lanes, npt.NDArray[np.int64]]]]:
-        """The lanes that hit a region; for each region touched its lanes and their byte offsets."""
+    ) -> tuple[Lanes, list[tuple[_Region, Lanes, npt.NDArray[np.int64], int]]]:
+        """The lanes that hit a region; for each region touched its lanes, and what `bytes_of` says of their bytes."""
         chosen = pointers[mask]
         if chosen.size == 0:
             return mask, []
         low, high = int(chosen.min()), int(chosen.max()) + width
         for region in self._regions.values():
             if region.start <= low and high <= region.start + region.size:
-                return mask, [(region, mask, (chosen - np.uint64(region.start)).astype(np.int64))]
+                at = (chosen - np.uint64(region.start)).astype(np.int64)
+                return mask, [(region, mask, *region.bytes_of(at, width))]
         found, claimed = [], np.zeros_like(mask)
         for region in self._regions.values():
             end = np.uint64(region.start + region.size - width)
             inside = mask & (pointers >= np.uint64(region.start)) & (pointers <= end)
             claimed |= inside
             if inside.any():
-                found.append((region, inside, (pointers[inside] - np.uint64(region.start)).astype(np.int64)))
+                at = (pointers[inside] - np.uint64(region.start)).astype(np.int64)
+                found.append((region, inside, *region.bytes_of(at, width)))
         lost = mask & ~claimed
         if lost.any():
             self._outside(int(pointers[lost].flat[0]), int(lost.sum()), action)
@@ -219,21 +242,16 @@ class Shadow:
             if region.start <= first < region.start + region.size:
                 self._launches.written.add(region.start)
 
-    def _initialised(self, region: _Region, at: npt.NDArray[np.int64]) -> None:
-        if region.unwritten is None or not (bare := region.unwritten[at]).any():
+    def _initialised(self, region: _Region, at: npt.NDArray[np.int64], width: int) -> None:
+        if region.unwritten is None or not (bare := _bare(region.unwritten, at, width)).any():
             return
         element = int(at[np.flatnonzero(bare)[0]]) // region.itemsize
         where = f"element {element} of {region.name} ({int(bare.sum())} such in one access)"
         self._report("uninitialised", f"reads memory that nothing has written: {where}")
 
-    def _race(
-        self,
-        region: _Region,
-        at: npt.NDArray[np.int64],
-        guilty: Lanes,
-        others: npt.NDArray[np.int32],
-        what: str,
-    ) -> None:
+    def _race(self, region: _Region, at: npt.NDArray[np.int64], others: npt.NDArray[np.int32], what: str) -> None:
+        """Report the first byte that somebody uses as well."""
+        guilty = others != _NOBODY
         if not guilty.any():
             return
         first = int(np.flatnonzero(guilty)[0])
@@ -302,9 +320,21 @@ class Order:
             return other
         return other & (self._known[np.where(other, others, 0)] <= times)
 
+    def unheard(self, program: int, time: int) -> bool:
+        """Whether the present program has not heard of what another one did at that time."""
+        if program == self.program or self._lost:
+            return False
+        return self._known is None or bool(self._known[program] <= time)
 
-def _times(kept: npt.NDArray[np.int32] | None, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | int:
-    return 0 if kept is None else kept[at]
+
+def _bare(unwritten: Lanes, at: npt.NDArray[np.int64], width: int) -> Lanes:
+    """Which elements hold a byte that nothing has written."""
+    if width == 1:
+        return unwritten[at]
+    if (at % width).any():
+        return np.asarray(unwritten[at[:, None] + np.arange(width)].any(1))
+    whole = unwritten.size - unwritten.size % width
+    return unwritten[:whole].view(f"u{width}")[at // width].astype(np.bool_)
 
 
 def _initialise(region: _Region, at: npt.NDArray[np.int64], width: int) -> None:

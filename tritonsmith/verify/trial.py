@@ -20,6 +20,7 @@ from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome
 from tritonsmith.verify.gpu import Gpu
 from tritonsmith.verify.material import Fails, Supply
+from tritonsmith.verify.passing import Passed
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
@@ -158,7 +159,7 @@ class Trial:
 
     def _compile_ahead(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
         seen = self._forwards.capture(variant)
-        if findings := conduct.check_run({**seen, "touched": True}, self._settings.policy):
+        if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
             return [], findings
         self._launched = self._forwards.capture_whole()
         lowered = self._forwards.lower()
@@ -208,7 +209,10 @@ class Trial:
             seen, output = self._forwards.run(variant, material, again)
             if variant.label == "as given":
                 self._seen = seen
-            findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy)
+            passed = self._passed()
+            findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy, passed.free)
+            if not findings and conduct.moved_by_torch(seen, passed.moving):
+                findings = [conduct.COPIED]
             if findings:
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
@@ -233,12 +237,13 @@ class Trial:
             seen = self._seen
             if rebuild:
                 seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
-            findings = replay.findings(seen, replays.habits.effects)
+            habits = replays.habits
+            findings = replay.findings(seen, habits.effects, habits.passed.old)
             for inputs, truth in [] if findings else replays.again:
                 seen, output = self._forwards.refilled(inputs, truth)
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
                     return _mismatched(mismatch)
-                if findings := replay.findings(seen, replays.habits.effects):
+                if findings := replay.findings(seen, habits.effects, habits.passed.old):
                     break
             if not findings and replays.again:
                 findings = conduct.remembered(seen, self._forwards.repeated(replays.again[-1][1])[0])
@@ -247,6 +252,10 @@ class Trial:
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(not findings, findings[0].message if findings else "", findings)
+
+    def _passed(self) -> Passed:
+        """What the reference merely passes on."""
+        return self._forwards.draws.habits(Variant("as given", self._prepared().tiny.task)).passed
 
     def _integrity(self) -> list[Finding]:
         """What a candidate changed in its process; to be asked at the end of a stage."""

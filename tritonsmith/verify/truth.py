@@ -8,20 +8,60 @@ import copy
 import torch
 from torch import nn
 
-from tritonsmith.tasks.format import forward
-from tritonsmith.tasks.variants import map_tensors
+from tritonsmith.tasks.format import forward, seeded
+from tritonsmith.tasks.variants import leaves, map_tensors
 from tritonsmith.verify.numerics import Truth
+
+_HALVES = (torch.float16, torch.bfloat16)
+_NUDGE = 4.0
+"""By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
 
 
 def truth_of(model: nn.Module, inputs: list[object]) -> Truth:
     """Both outputs of the reference; raises whatever its code raises in its own dtype."""
-    native = forward(model, inputs)
-    double = copy.deepcopy(model).double()
+    native = _detached(forward(model, inputs))
+    double, wide = copy.deepcopy(model).double(), [map_tensors(item, _widen) for item in inputs]
     try:
-        exact = forward(double, [map_tensors(item, _widen) for item in inputs])
+        exact = _detached(forward(double, wide))
     except Exception:  # a reference that insists on its dtype is its own truth
-        exact = native
-    return Truth(exact, native)
+        exact, double, wide = native, model, inputs
+    unit = _unit(native, inputs)
+    if unit is None:
+        return Truth(exact, native)
+
+    def nearby(number: int) -> object:
+        with seeded(number):
+            moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in wide]
+        return forward(double, moved)
+
+    return Truth(exact, native, nearby)
+
+
+def _unit(native: object, inputs: list[object]) -> float | None:
+    """The unit of rounding on which integers of an output may hang; None where all of them are settled.
+
+    Of equal values of half precision any one's place may be told, but beside those values alone: of a tie in what was
+    given torch's documentation says which.
+    """
+    kinds = [{t.dtype for t in leaves(tree)} for tree in (native, inputs)]
+    if all(kind.is_floating_point or kind.is_complex for kind in kinds[0]):
+        return None
+    halves = [kind for kind in _HALVES if kind in kinds[0]]
+    if halves:
+        return max(torch.finfo(kind).eps for kind in halves)
+    given = [kind for kind in kinds[1] if kind.is_floating_point]
+    return max(torch.finfo(kind).eps for kind in given) if given and not {*given} & {*_HALVES} else None
+
+
+def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
+    """Values moved by a few units of rounding, each on its own; whole numbers are labels, masks or counts and stay."""
+    if not tensor.is_floating_point() or bool((tensor == tensor.round()).all()):
+        return tensor
+    return tensor * (1 + _NUDGE * unit * (2 * torch.rand_like(tensor) - 1))
+
+
+def _detached(output: object) -> object:
+    return map_tensors(output, torch.Tensor.detach)
 
 
 def _widen(tensor: torch.Tensor) -> torch.Tensor:

@@ -30,17 +30,25 @@ READS = {
     "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "share_memory_",
 }  # fmt: skip
 """Methods that give Python the values of a tensor where no operator is seen; printing switches observers off."""
+_GATHERS = {"tensor", "as_tensor", "new_tensor", "tensor_split", "hsplit", "vsplit", "dsplit"}
+"""Functions that read the tensors in a list, or those that say where to split, and no operator is seen either."""
 _TRUSTED = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(str(triton.__file__)))
 _TORCH = os.path.dirname(str(torch.__file__))
 _CONSTANT = ("empty", "zeros", "ones", "full", "new_", "arange", "scalar_tensor", "fill_", "zero_", "rand")
 """How operators begin whose results hold nothing of their arguments."""
 
 
+def is_constant(operator: str) -> bool:
+    """Whether an operator's results hold nothing of its arguments."""
+    name = operator.removeprefix("aten.")
+    return name.startswith(_CONSTANT) and not name.startswith("fill_.Tensor")
+
+
 class Work(contextlib.AbstractContextManager["Work"]):
     """Watches one forward; `given` are the inputs and weights, `limit` the bytes that are kept for the comparison."""
 
     def __init__(self, launches: Launches, given: Iterable[object], limit: int = LIMIT) -> None:
-        self.bytes = self.flops = self.values = self.rounded = 0
+        self.bytes = self.flops = self.values = self.rounded = self.moved = 0
         self._launches, self._given = launches, [t for t in tensors(list(given)) if t.numel()]
         self._known = {address(t) for t in self._given}
         self._kept: list[torch.Tensor] = []
@@ -65,18 +73,21 @@ class Work(contextlib.AbstractContextManager["Work"]):
         """The record as plain data.
 
         `made` is None where torch's results were too large to keep; `old` are the places of outputs in memory that is
-        older than the forward, `rounded` counts the fractions that casts to integers lost, `lowered` is whether
+        older than the forward, `rounded` counts the fractions that casts to integers lost, `moved` the elements
+        that torch brought to other places, `lowered` is whether
         integers were found from float32 values that a kernel rounded.
         """
         every = [t.detach() for t in tensors(output)]
         found = [t for t in every if t.numel()]
-        made = bool(found) and all(self._made(t) for t in found)
+        rest = [t for t in found if not self._is_given(t)]
+        made = bool(rest) and all(self._made(t) for t in rest)
         return {
             "bytes": self.bytes,
             "flops": self.flops,
             "values": self.values,
             "made": made or (None if self._room < 0 else False),
             "rounded": self.rounded,
+            "moved": self.moved,
             "peeked": self._launches.peeked,
             "lowered": self._launches.lowered and self._exact(found),
             "old": [place for place, t in enumerate(every) if t.numel() and address(t) not in self._fresh],
@@ -87,10 +98,12 @@ class Work(contextlib.AbstractContextManager["Work"]):
         kinds = {t.dtype for t in (*self._given, *outputs) if t.is_floating_point()}
         return kinds == {torch.float32} and any(not t.is_floating_point() for t in outputs)
 
+    def _is_given(self, output: torch.Tensor) -> bool:
+        """Whether an output holds the values of an input, as they lie."""
+        return any(_equal(output.flatten(), other.detach().flatten()) for other in self._given)
+
     def _made(self, output: torch.Tensor) -> bool:
-        """Whether an output is one of torch's results, or some of them side by side, and no input."""
-        if any(_equal(output.flatten(), other.detach().flatten()) for other in self._given):
-            return False
+        """Whether an output is one of torch's results, or some of them side by side."""
         pieces = [piece.to(output.device) for piece in self._kept if piece.dtype == output.dtype]
         flat = [piece.flatten() for piece in pieces]
         whole = _tiled(output.flatten(), flat, 0) or any(_tiled(output, pieces, dim) for dim in range(output.dim()))
@@ -108,10 +121,15 @@ class Work(contextlib.AbstractContextManager["Work"]):
         """Whether what a kernel wrote rises, or falls, with something of the same sizes that it was given."""
         return any(_orders(tensor, other) for other in self._given)
 
-    def read(self, name: str, args: Sequence[object]) -> None:
+    def read(self, name: str, args: Sequence[object], named: Mapping[str, object]) -> None:
         """Note a function called on tensors, if it reads them."""
-        if name in READS and not self._launches.active and not _trusted():
+        if self._launches.active:
+            return
+        if name in READS and not _trusted():
             self.values += sum(t.numel() for t in tensors(list(args[:1])))
+        elif name in _GATHERS and (given := [*args, *named.values()]):
+            own = given[1:] if isinstance(given[0], torch.Tensor) else given
+            self.values += sum(t.numel() for t in tensors(own))
 
     def ran(
         self, func: object, args: Sequence[object], named: Mapping[str, object], call: Callable[[], object]
@@ -140,11 +158,15 @@ class Work(contextlib.AbstractContextManager["Work"]):
             self._alike += produced
         if name.startswith("empty") or (views and not (ours and copies)):
             return result
-        constant = name.startswith(_CONSTANT)
+        constant = is_constant(str(func))
         moved = [*([] if constant else read), *produced] if not views else []
         self.bytes += sum(t.numel() * t.element_size() for t in moved)
         formula = flop_registry.get(getattr(func, "_overloadpacket", None))
         self.flops += int(formula(*args, **named, out_val=result)) if formula else 0
+        if read and not constant:
+            with _unseen(self._launches):
+                sources = read if name != "copy_" else [*tensors(args[1])]
+                self.moved += sum(t.numel() for t in produced if not self._in_order(t, sources))
         if ours and not constant:
             with _unseen(self._launches):
                 self._keep(produced)
@@ -158,6 +180,14 @@ class Work(contextlib.AbstractContextManager["Work"]):
         known = [t.detach().flatten() for t in (*self._given, *self._kept) if t.numel() == flat.numel()]
         return any(_equal(flat, same) for other in known for same in _read_as(other, flat.dtype))
 
+    def _in_order(self, tensor: torch.Tensor, sources: Sequence[torch.Tensor]) -> bool:
+        """Whether memory holds what was given, or a source's memory, in the same order: a copy, a cast."""
+        if not self._looks or tensor.numel() < _FEW or tensor.untyped_storage().nbytes() > LIMIT:
+            return True
+        found = _whole(tensor)
+        known = [t.detach().flatten() for t in self._given] + [_whole(t) for t in sources if t.dtype != torch.bool]
+        return any(t.numel() == found.numel() and _equal(t.to(found.dtype), found) for t in known)
+
     def _keep(self, produced: Sequence[torch.Tensor]) -> None:
         """Remember the values, as the tensor shows them and as they lie in its whole storage."""
         for tensor in produced:
@@ -166,8 +196,13 @@ class Work(contextlib.AbstractContextManager["Work"]):
             if self._room < 0:
                 self._kept.clear()
                 return
-            whole = tensor.new_empty(0).set_(tensor.untyped_storage(), 0, (size // tensor.element_size(),), (1,))
-            self._kept += [tensor.detach().clone(), whole.clone()]
+            self._kept += [tensor.detach().clone(), _whole(tensor).clone()]
+
+
+def _whole(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor's whole storage."""
+    storage = tensor.untyped_storage()
+    return tensor.new_empty(0).set_(storage, 0, (storage.nbytes() // tensor.element_size(),), (1,))
 
 
 def _tiled(output: torch.Tensor, pieces: Sequence[torch.Tensor], dim: int) -> bool:
@@ -265,5 +300,5 @@ class _Reads(TorchFunctionMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        self._work.read(getattr(func, "__name__", ""), args)
+        self._work.read(getattr(func, "__name__", ""), args, kwargs or {})
         return func(*args, **(kwargs or {}))

@@ -124,10 +124,9 @@ class _Reader:
                 given.append(value)
             elif isinstance(value, Value):
                 parameters[name] = value
+        if any(node.op == "get_attr" for node in self.graph.graph.nodes):
+            raise Untraceable("a constant tensor")
         ops = [op for node in self.graph.graph.nodes if node.op == "call_function" for op in self._op(node)]
-        for node in self.graph.graph.nodes:
-            if node.op == "get_attr":
-                raise Untraceable("a constant tensor")
         program = Program(self.model, given, ops, self._output(), parameters)
         prune(program)
         if not program.outputs:
