@@ -4,6 +4,7 @@ What comes of it is in `rl_results`.
 """
 
 import json
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ from tritonsmith.train.policy import Drawer
 from tritonsmith.train.run import check_leakage
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
+
+log = logging.getLogger(__name__)
 
 POINTS = ("start", "half", "end")
 SETS = ("deep", "level1")
@@ -104,7 +107,9 @@ class Evaluation:
                     out = self.path(point, name)
                     drawn = jsonl.read(out.with_suffix(".completions.jsonl"))
                     drafts = {(str(row["task"]), cast(int, row["sample"])): str(row["completion"]) for row in drawn}
-                    wanted = [(task, 0) for task in self.tasks[name]]
+                    wanted = [(task, 0) for task in self.tasks[name] if (task.id, 0) in drafts]
+                    if len(wanted) < len(self.tasks[name]):
+                        log.warning("%s: %d of %d were drawn", out, len(wanted), len(self.tasks[name]))
                     evaluate.judged(wanted, drafts, Watched(verifier), out, f"eval/{point}/{name}")
 
 
