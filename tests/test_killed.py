@@ -152,7 +152,7 @@ def test_nano_is_told_what_the_verifier_said_and_a_killed_run_goes_on(tmp_path: 
     config = Config(
         run=RunConfig(dir=tmp_path / "run"),
         grpo=GrpoSection(
-            num_generations=2, batch=4, turns=2, max_prompt=1200, max_completion=100, steps=2, save_steps=1, lr=1e-5
+            num_generations=2, batch=4, turns=2, max_prompt=1200, max_completion=45, steps=2, save_steps=1, lr=1e-5
         ),
     )
     config.lora.enabled = False
