@@ -56,7 +56,8 @@ def main(
         greedy = evaluate(sampler, chosen, Watched(judge), drawing, out / "greedy.jsonl")
         any_of = evaluate(sampler, chosen, Watched(judge), several, out / "samples.jsonl")
     minutes = (time.monotonic() - begin) / 60
-    typer.echo(f"# The suite, which no model is trained on: {model}\n\n`python benchmarks/suite.py --model {model}`\n")
+    given = f"--model {model}" + (f" --families {families}" if families else "")
+    typer.echo(f"# The suite, which no model is trained on: {model}\n\n`python benchmarks/suite.py {given}`\n")
     typer.echo(table(chosen, family, _solved(greedy), _solved(any_of), samples))
     asked = [task for task in chosen if family[task.id] in ASKED]
     solved = len(_solved(any_of).keys() & {task.id for task in asked})
