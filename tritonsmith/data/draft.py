@@ -190,6 +190,6 @@ def _answer(name: str, task: Task) -> Pair | None:
     try:
         given = source(name)(task)
     except Exception:  # a source's own fault: the other tasks go on
-        log.debug("%s fails on %s", name, task.id, exc_info=True)
+        log.warning("%s fails on %s", name, task.id, exc_info=True)
         return None
     return given if isinstance(given, Pair) else None

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from tritonsmith.data.store import Survey
 from tritonsmith.tasks import traced
-from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.types import Task
 from tritonsmith.verify.form import program
@@ -37,10 +36,7 @@ task's."""
 
 def survey(task: Task) -> Survey:
     """Survey a task; the part that needs a trace stays empty where there is none."""
-    try:
-        trace = traced.trace(task)
-    except TaskError:
-        trace = None  # who asks the sources hears of it from them
+    trace = traced.trace(task)
     operators = [operation.name for operation in trace.operations] if trace else []
     form = trace.canonical() if trace else ""
     depth = sum(name not in _GLUE for name in operators)

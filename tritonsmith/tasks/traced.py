@@ -171,7 +171,7 @@ def _traced(source: str) -> Trace | None:
     """Remembered for a while: who surveys a task shows it, too."""
     try:
         return _read(record(source))
-    except Exception as error:  # the user's code under fake tensors: whatever it raises, there is no trace
+    except (TaskError, Untraceable, ValueError) as error:
         logger.debug("no trace: %s", one_line(error))
         return None
 
