@@ -5,13 +5,12 @@
 Every answer is judged under the strict policy with all of extension 1's variants; a task counts as correct only if the
 verifier says so. Wanted: 90 % of level 1 and of level 2 by all sources together. What is missed is listed with its
 reason: the source's own words where it has no answer, and the verifier's where the answer is rejected. Nothing is
-cached. `templates` is left out where that source is not there. `--out` writes a JSONL line for each answer.
+cached. `--out` writes a JSONL line for each answer.
 """
 
-import importlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.data.pair import Miss, Pair
+from tritonsmith.data.pair import Miss
+from tritonsmith.data.sources import Source, source
 from tritonsmith.progress import Watched, bar
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
-MODULES = {"inductor": "tritonsmith.data.inductor", "templates": "tritonsmith.data.lower"}
 WANTED = 0.9
 FAMILIES = {
     "convolution": ("conv",),
@@ -41,8 +40,6 @@ FAMILIES = {
     "reduction": ("_dim", "mean", "sum"),
 }
 """Families by words of a task's name, the first that fits; what fits none is pointwise."""
-
-Convert = Callable[[Task], Pair | Miss]
 
 
 @dataclass
@@ -63,26 +60,16 @@ def family(task: Task) -> str:
     return next((family for family, words in FAMILIES.items() if any(word in name for word in words)), "pointwise")
 
 
-def converters(names: Sequence[str]) -> Iterator[tuple[str, Convert]]:
-    """The sources that are there."""
-    for name in names:
-        try:
-            yield name, importlib.import_module(MODULES[name]).convert
-        except ModuleNotFoundError as error:
-            if not str(error.name).startswith("tritonsmith"):
-                raise
-
-
-def answers(source: str, convert: Convert, tasks: Sequence[Task]) -> list[Answer]:
+def answers(name: str, convert: Source, tasks: Sequence[Task]) -> list[Answer]:
     """One source's answers, not judged yet."""
     found = []
-    with bar(f"converting ({source})", len(tasks)) as advance:
+    with bar(f"converting ({name})", len(tasks)) as advance:
         for task in tasks:
             given = convert(task)
             if isinstance(given, Miss):
-                found.append(Answer(source, task, given.reason))
+                found.append(Answer(name, task, given.reason))
             else:
-                found.append(Answer(source, task, "", given.plan, given.source))
+                found.append(Answer(name, task, "", given.plan, given.source))
             advance(1)
     return found
 
@@ -133,11 +120,10 @@ def main(
     console, chosen = Console(), load_spec(tasks)
     settings = VerifyConfig(device=device, timing=False, timeout=timeout)
     found: list[Answer] = []
-    names = []
-    for name, convert in converters(sources.split(",")):
-        names.append(name)
+    names = sources.split(",")
+    for name in names:
         start = time.monotonic()
-        found += answers(name, convert, chosen)
+        found += answers(name, source(name), chosen)
         seconds = (time.monotonic() - start) / max(len(chosen), 1)
         console.print(f"{name}: {seconds:.2f} s a task to convert")
     judge(found, settings)

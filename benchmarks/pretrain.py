@@ -26,7 +26,7 @@ from rich.table import Table
 from transformers import GenerationConfig
 
 from tritonsmith.config import ModelConfig
-from tritonsmith.data.lower.convert import convert
+from tritonsmith.data.lower.convert import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.prompts import messages, render_completion
 from tritonsmith.tasks import graphs
@@ -64,7 +64,7 @@ def make(out: Path, n: int, seed: int) -> Path:
 
 
 def _answer(task: Task) -> dict[str, object] | None:
-    pair = convert(task)
+    pair = templates(task)
     if not isinstance(pair, Pair):
         return None
     return {

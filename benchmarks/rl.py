@@ -5,7 +5,8 @@
 
 `run` draws greedy answers of the model in a folder to held-out tasks, trains it by one method on other graphs for some
 minutes (by the project's own trainers; loading counts), draws again from what there was half way and at the end, judges
-what was drawn with extension 1 on, and writes `result.json`. Rewards are judged on the task's own inputs. The same
+what was drawn with extension 1 on, and writes `result.json`. Rewards are judged on the task's own inputs, by
+values alone (`--assemble`). The same
 command goes on where it was stopped. Runs share a GPU as processes side by side; `--workers` says how many candidates
 one of them judges at once. With `--judge-later` the evaluation's answers are drawn only, and `judge OUT...` judges
 them wherever the folders are taken: it needs no model and no GPU. `table` prints runs side by side, the seeds of
@@ -48,7 +49,7 @@ LEVEL1 = "graphs:50:seed=9001:level=1:split=heldout"
 def settings_of(
     model: Path, out: Path, method: Method, reward: str, seed: int, workers: int, samples: int, tasks_a_step: int,
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
-    prompt: str = "auto",
+    prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -62,7 +63,7 @@ def settings_of(
         "sft": {"max_length": 4096, "save_steps": 10_000},
         "best_of_n": {
             "n": samples, "keep": 3, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
-            "batch": min(micro, 32), "sample_batch": min(rows, 1024), **sizes,
+            "memory": memory, "max_rate": max_rate, "batch": min(micro, 32), "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
@@ -73,7 +74,7 @@ def settings_of(
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
         "verify": {
             "device": "cpu", "timing": timing, "workers": workers, "judges": max(1 + cuda, workers // SEATS),
-            "timeout": timeout,
+            "timeout": timeout, "assemble": assemble,
         },
         "extensions": {"multi_input": False, "curriculum": False},
         "eval": EvalConfig(samples=1, temperature=0.0, max_new_tokens=tokens, batch=256 if cuda else 16).model_dump(),
@@ -128,6 +129,11 @@ def run(
         bool | None, typer.Option(help="Whether speedups are predicted and rewarded; hierarchical needs it.")
     ] = None,
     prompt: Annotated[str, typer.Option(help="How tasks are shown, where the model does not say itself.")] = "auto",
+    assemble: Annotated[
+        str, typer.Option(help="When a candidate of training goes through the back end: first, right or never.")
+    ] = "never",
+    memory: Annotated[int | None, typer.Option(help="Rounds of best-of-N that are learnt from; else all.")] = None,
+    max_rate: Annotated[float, typer.Option(help="Tasks solved more often teach best-of-N nothing.")] = 1.0,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -136,7 +142,7 @@ def run(
     rate = lr or (1e-4 if method is Method.best_of_n else 5e-5)
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
-        reward == "hierarchical" if timing is None else timing, prompt,
+        reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.judge import Judge
@@ -41,6 +42,16 @@ def double(forward: str = FORWARD, kernel: str = KERNEL, head: str = HEAD) -> st
     return f"{head}{kernel}class ModelNew(nn.Module):\n    def forward(self, x):\n{forward}"
 
 
+def small(forward: str, inputs: str, init: str = "", arguments: str = "[]", id: str = "small") -> Task:
+    """A task of one statement on one argument, `x`."""
+    source = (
+        f"import torch\nfrom torch import nn\n\nclass Model(nn.Module):\n{init}    def forward(self, x):\n"
+        f"        {forward}\n\ndef get_inputs():\n    return [{inputs}]\n\n"
+        f"def get_init_inputs():\n    return {arguments}\n"
+    )
+    return Task(id=id, level=1, source=source)
+
+
 def kernel(task: str) -> str:
     """The hand-written kernel for a suite task."""
     return (KERNELS / f"{task}.py").read_text()
@@ -50,6 +61,11 @@ def judge(judge: Verifier | Judge, task: Task, source: str | None) -> Verdict:
     """The verdict on a source."""
     candidate = Candidate(task=task.id, source=source)
     return judge.verify(task, candidate) if isinstance(judge, Verifier) else judge.judge(task, candidate)
+
+
+def another(verifier: Verifier, settings: VerifyConfig, extensions: ExtensionsConfig | None = None) -> Judge:
+    """Another judge over the same warm zygotes."""
+    return Judge(settings, extensions or ExtensionsConfig(), "cpu", verifier._zygotes)
 
 
 def rules(verdict: Verdict) -> set[str]:

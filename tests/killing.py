@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Literal, cast
 
 import torch
-from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import AutoTokenizer, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tritonsmith import config as configuration
 from tritonsmith import jsonl, reward
 from tritonsmith.config import Config, VerifyConfig
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.data.lower.convert import convert
+from tritonsmith.data.lower.convert import convert, templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.evaluate import Judge
 from tritonsmith.prompts import render_completion
@@ -28,6 +28,7 @@ from tritonsmith.tasks import graphs
 from tritonsmith.train import best_of_n, grpo, policy, rewarding, trainer
 from tritonsmith.train.desk import Address, Far
 from tritonsmith.train.generate import Draw, Sampler
+from tritonsmith.train.models import NANO
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
@@ -95,11 +96,24 @@ def train_grpo(config: Config, judge: Judge, phase: Phase | None) -> None:
     grpo.train(config, tasks(), judge, None, callbacks=[Course()])
 
 
+def short_and_long() -> list[Task]:
+    """One whose answer is short, and one whose answer is long."""
+    return [*tasks()[:1], *graphs.generate(1, seed=0, depth=(4, 4))]
+
+
+def between() -> int:
+    """Tokens of nano's that the short answer fits into, and the long one does not."""
+    tokenizer = AutoTokenizer.from_pretrained(NANO)
+    pairs = [templates(task) for task in short_and_long()]
+    texts = [render_completion(pair.plan, pair.source) for pair in pairs if isinstance(pair, Pair)]
+    short, long = (len(ids) for ids in tokenizer(texts)["input_ids"])
+    return (short + long) // 2
+
+
 def train_nano(config: Config, judge: Judge, phase: Phase | None) -> None:
     """Run GRPO with what nano really writes, killed in the second step's training."""
-    long = graphs.generate(1, seed=0, depth=(4, 4))
     _die_at(phase, lambda path, line: False, 1, 2)
-    grpo.train(config, [*tasks()[:1], *long], judge, None)
+    grpo.train(config, short_and_long(), judge, None)
 
 
 class Scripted(Sampler):

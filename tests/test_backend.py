@@ -1,8 +1,11 @@
 """The backend agent: what it may turn, that grids follow, and that the search keeps to what is right and faster."""
 
 import pytest
+from small_tasks import small_task
 
 from tritonsmith import backend
+from tritonsmith.data.lower import convert, templates
+from tritonsmith.data.pair import Pair
 from tritonsmith.types import Interval, KernelStats, Timing, Verdict
 
 SOURCE = """
@@ -50,6 +53,78 @@ def test_of_two_equal_blocks_each_has_its_own_axis() -> None:
 
 def test_what_a_launch_leaves_open_is_added() -> None:
     assert "BLOCK=1024, num_warps=2)" in backend.turned(SOURCE, {"0.num_warps": 2})
+
+
+# Where launches stand, and how they pass their sizes.
+
+KERNEL = """
+@triton.jit
+def k(x_ptr, n, BLOCK: tl.constexpr):
+    pass
+
+
+"""
+
+
+def keys(source: str) -> list[str]:
+    """What may be turned, warps and stages left out."""
+    return [knob.key for knob in backend.knobs(source) if "num_" not in knob.key]
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "k[(triton.cdiv(n, 1024),)](x, n, BLOCK=1024)",
+        "k[(triton.cdiv(n, 1024),)](x, n, 1024)",
+        "grid = (triton.cdiv(n, 1024),)\n    k[grid](x, n, BLOCK=1024)",
+        "BLOCK = 1024\n    k[(triton.cdiv(n, BLOCK),)](x, n, BLOCK=BLOCK)",
+        "size = 1024\n    grid = (triton.cdiv(n, size),)\n    k[grid](x, n, size)",
+        "size: int = 1024\n    k[lambda meta: (triton.cdiv(n, meta['BLOCK']),)](x, n, BLOCK=size)",
+        "def grid(meta):\n        return (triton.cdiv(n, 1024),)\n    k[grid](x, n, BLOCK=1024)",
+    ],
+)
+def test_a_launch_in_a_function_beside_forward_is_turned(launch: str) -> None:
+    source = f"{KERNEL}def launch_k(x, n):\n    {launch}\n    return x\n"
+    assert keys(source) == ["0.BLOCK"]
+    made = backend.turned(source, {"0.BLOCK": 512, "0.num_warps": 8})
+    assert "1024" not in made and "512" in made and "num_warps=8" in made
+
+
+def test_a_size_of_the_module_is_one_knob_for_all_that_use_it() -> None:
+    source = f"BLOCK = 1024\n{KERNEL}k[(triton.cdiv(n, BLOCK),)](x, n, BLOCK)\nk[(1,)](x, n, BLOCK=BLOCK)\n"
+    assert keys(source) == ["0.BLOCK"]
+    assert "BLOCK = 256" in backend.turned(source, {"0.BLOCK": 256})
+
+
+@pytest.mark.parametrize("lines", ["size = 1024\nsize = 512", "size = 1024 if n > 9 else 64", "size, y = 1024, 64"])
+def test_a_variable_that_is_not_plainly_set_once_is_left_alone(lines: str) -> None:
+    assert keys(f"{KERNEL}{lines}\nk[(1,)](x, n, size)\n") == []
+
+
+def test_an_argument_hides_a_size_of_the_module() -> None:
+    assert keys(f"size = 1024\n{KERNEL}def launch_k(x, n, size):\n    k[(1,)](x, n, size)\n") == []
+
+
+def test_a_number_that_is_no_compile_time_parameter_is_left_alone() -> None:
+    assert keys(f"{KERNEL}k[(1,)](x, 1024, BLOCK=64)\nk[(1,)](x, n=4096, BLOCK=64)\n") == ["0.BLOCK", "1.BLOCK"]
+
+
+def test_a_module_that_is_called_is_no_launch() -> None:
+    assert backend.knobs("self.layers[0](x)") == []
+
+
+def test_a_kernel_that_tunes_itself_is_left_to_it() -> None:
+    source = "@triton.autotune(configs=[], key=[])" + KERNEL + "k[grid](x, n)\n"
+    assert backend.knobs(source) == []
+
+
+def test_our_own_answers_can_be_turned_in_both_layouts() -> None:
+    task = small_task("self.fc = nn.Linear(20, 18)", "torch.softmax(F.gelu(self.fc(x)), dim=-1)", "7, 20")
+    within, beside = convert(task), templates(task)
+    assert isinstance(within, Pair) and isinstance(beside, Pair)
+    assert keys(within.source) == keys(beside.source) == ["0.BLOCK_M", "0.BLOCK_N", "0.BLOCK_K", "1.BLOCK"]
+    made = backend.turned(beside.source, {"0.BLOCK_N": 32})
+    assert "cdiv(out.shape[0], 64), triton.cdiv(out.shape[1], 32)" in made and "BLOCK_M=64, BLOCK_N=32" in made
 
 
 def verdict(ms: float | None, *, compiled: bool = True, spills: int = 0, kind: str = "measured") -> Verdict:

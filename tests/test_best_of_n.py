@@ -98,6 +98,18 @@ def test_two_rounds_leave_records_curriculum_and_a_model(
     assert list((tmp_path / "tensorboard" / "rl").glob("events.*"))
 
 
+def test_only_the_rounds_in_memory_are_learnt_from(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
+) -> None:
+    config = make_config(tmp_path, tiny_folder)
+    config.best_of_n.memory = 1
+    best_of_n.train(config, tasks, verifier, None)
+    for number in range(2):
+        folder = tmp_path / "rl" / f"round-{number:02d}"
+        right = {record.task for record in read(folder / "records.jsonl") if record.verdict.correct}
+        assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
+
+
 def test_a_finished_run_draws_and_judges_nothing_again(
     tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted]
 ) -> None:

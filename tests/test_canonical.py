@@ -1,5 +1,6 @@
 """A task in the form of the compiler's front end."""
 
+import pytest
 import torch
 from judging import judge
 
@@ -60,7 +61,7 @@ class Model(nn.Module):
         self.leak = p2
 
     def forward(self, x, y):
-        v1 = F.leaky_relu(x, self.leak) * y
+        v1 = F.leaky_relu(x, 0.3) * y
         return F.softmax(v1 * self.gains, dim=-1)
 
 def get_inputs():
@@ -128,7 +129,7 @@ def test_names_from_outside_are_not_taken() -> None:
     )
     source = source.replace("return [x, y]", "w = torch.rand(40)\n    return [x, y, w]")
     told = canonical(task(source)).source
-    assert "def forward(self, x, y, x4):" in told and "v1 = z * F.leaky_relu(x, self.leak) * y" in told
+    assert "def forward(self, x, y, x4):" in told and "v1 = z * F.leaky_relu(x, 0.3) * y" in told
 
 
 def test_strange_bindings_keep_their_names() -> None:
@@ -144,3 +145,59 @@ def test_a_variable_that_hides_what_is_torchs_is_not_taken_for_it() -> None:
 
 def test_a_prompt_shows_it() -> None:
     assert messages(task(TOLD), "canonical") == [{"role": "user", "content": SEEN}]
+
+
+# Members that are settings
+
+
+def model(constructor: str, forward: str, given: str = "1", arguments: str = "size") -> str:
+    """A task's source with one argument of its constructor."""
+    return (
+        "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n"
+        f"    def __init__(self, {arguments}):\n        super().__init__()\n        {constructor}\n\n"
+        f"    def forward(self, x):\n        {forward}\n\n\n"
+        f"def get_inputs():\n    return [torch.randn(4, 6)]\n\n\ndef get_init_inputs():\n    return [{given}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("constructor", "forward", "given", "seen"),
+    [
+        ("self.dim = size", "return x.sum(dim=self.dim)", "1", "x.sum(dim=1)"),
+        ("self.dim = size", "return x.sum(dim=self.dim)", "-1", "x.sum(dim=-1)"),
+        ("self.eps = size", "return x / (x + self.eps)", "1e-05", "x / (x + 1e-05)"),
+        ("self.keep = size", "return x.sum(1, keepdim=self.keep)", "True", "keepdim=True"),
+        ("self.dims = (0, 1)", "return x.sum(self.dims)", "1", "x.sum((0, 1))"),
+        ("self.mode = 'mean'", "return F.mse_loss(x, x, reduction=self.mode)", "1", "reduction='mean'"),
+    ],
+)
+def test_a_member_that_is_a_setting_is_written_out(constructor: str, forward: str, given: str, seen: str) -> None:
+    told = canonical(task(model(constructor, forward, given))).source
+    assert seen in told and "self." not in told.partition("def forward")[2]
+
+
+@pytest.mark.parametrize(
+    ("constructor", "forward", "given"),
+    [
+        ("self.size = size", "return x.view(-1, self.size)", "6"),  # other at other sizes
+        ("self.size = size + 1", "return x.sum(self.size)", "0"),  # worked out
+        ("self.dim = size", "self.dim = 0; return x.sum(self.dim)", "1"),  # changed later
+        ("self.dim = self.other = size", "return x.sum(self.dim) + self.other", "1"),
+    ],
+)
+def test_other_members_stay(constructor: str, forward: str, given: str) -> None:
+    assert "self." in canonical(task(model(constructor, forward, given))).source.partition("def forward")[2]
+
+
+def test_an_argument_that_is_not_given_has_its_default() -> None:
+    told = canonical(task(model("self.dim = size", "return x.sum(self.dim)", "", "size=-1"))).source
+    assert "x.sum(-1)" in told
+
+
+def test_a_candidate_for_settings_written_out_is_one_for_the_task(verifier: Verifier) -> None:
+    one = task(model("self.dim, self.eps = size, 1e-3", "return x.mean(dim=self.dim) + self.eps", "1"))
+    plain_one = task(model("self.dim = size", "return x.mean(dim=self.dim) * 3.0", "1"))
+    for given in (one, plain_one):
+        answer = lower.convert(canonical(given))
+        assert isinstance(answer, Pair)
+        assert judge(verifier, given, answer.source).correct

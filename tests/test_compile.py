@@ -5,7 +5,9 @@ import time
 import pytest
 from judging import DOUBLE, FORWARD, KERNEL, SUITE, double, judge, kernel, rules
 
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.verify import compile as compiler
+from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.wire import WireError
 
@@ -75,13 +77,16 @@ def test_each_distinct_launch_is_compiled_once(verifier: Verifier) -> None:
     assert [(stats.name, stats.launches) for stats in verdict.kernels] == [("double_kernel", 3), ("double_kernel", 1)]
 
 
+TOO_MUCH = (
+    kernel("level1/matmul")
+    .replace("BLOCK_M=64, BLOCK_N=64, BLOCK_K=32", "BLOCK_M=128, BLOCK_N=128, BLOCK_K=128")
+    .replace("GROUP_M=8)", "GROUP_M=8, num_stages=4)")
+)
+
+
 def test_a_kernel_that_needs_too_much_shared_memory_does_not_compile(verifier: Verifier) -> None:
     """Found by the compiler at the judge, where the interpreter would have run it."""
-    source = kernel("level1/matmul").replace(
-        "BLOCK_M=64, BLOCK_N=64, BLOCK_K=32", "BLOCK_M=128, BLOCK_N=128, BLOCK_K=128"
-    )
-    source = source.replace('"ieee"', '"tf32"').replace("GROUP_M=8)", "GROUP_M=8, num_stages=4)")
-    verdict = judge(verifier, SUITE["level1/matmul"], source)
+    verdict = judge(verifier, SUITE["level1/matmul"], TOO_MUCH)
     assert verdict.stages[-1].name == "compile" and "shared-memory" in rules(verdict)
     assert verdict.kernels and verdict.kernels[0].shared > 227 << 10
 
@@ -115,3 +120,43 @@ def test_what_is_not_assembled_in_time_is_a_finding() -> None:
     rows: list[dict[str, object]] = [{"name": "k", "shared": 0, "assembly": "// never seen", "launches": 1}]
     _, findings = compiler.assemble(rows, "sm_90", time.monotonic() - 1)
     assert [finding.rule for finding in findings] == ["assemble"] and "time" in findings[0].message
+
+
+# The back end put off (`assemble = "right"`)
+
+
+@pytest.fixture(scope="module")
+def putting_off(verifier: Verifier) -> Judge:
+    """A judge that assembles what is right alone."""
+    config = VerifyConfig(device="cpu", timing=False, assemble="right")
+    return Judge(config, ExtensionsConfig(), "cpu", verifier._zygotes)
+
+
+def test_a_wrong_candidate_does_not_reach_the_back_end(putting_off: Judge) -> None:
+    verdict = judge(putting_off, DOUBLE, double(kernel=KERNEL.replace("2.0 *", "3.0 *")))
+    assert verdict.stage == "compile" and verdict.compiled and verdict.mismatch is not None
+    assert verdict.stages[1].detail.startswith("through the front end alone") and not verdict.kernels
+
+
+def test_a_right_candidate_is_assembled_all_the_same(verifier: Verifier, putting_off: Judge) -> None:
+    late, early = judge(putting_off, DOUBLE, double()), judge(verifier, DOUBLE, double())
+    assert late.correct and late.kernels == early.kernels and late.kernels[0].registers is not None
+
+
+def test_what_the_front_end_refuses_does_not_compile(putting_off: Judge) -> None:
+    verdict = judge(putting_off, DOUBLE, double(kernel=KERNEL.replace("tl.store(out_ptr", "tl.stare(out_ptr")))
+    assert verdict.stage == "ast" and not verdict.compiled and verdict.findings[0].line is not None
+
+
+def test_right_values_do_not_make_up_for_a_kernel_that_the_back_end_refuses(putting_off: Judge) -> None:
+    verdict = judge(putting_off, SUITE["level1/matmul"], TOO_MUCH)
+    assert verdict.stages[-1].name == "tiny" and "shared-memory" in rules(verdict)
+    assert verdict.stage == "ast" and not verdict.compiled and not verdict.correct
+
+
+def test_values_alone_decide_where_the_back_end_is_never_asked(verifier: Verifier) -> None:
+    config = VerifyConfig(device="cpu", timing=False, assemble="never")
+    judged = Judge(config, ExtensionsConfig(), "cpu", verifier._zygotes)
+    right = judge(judged, DOUBLE, double())
+    assert right.correct and not right.kernels and right.stages[1].detail.startswith("through the front end alone")
+    assert not judge(judged, DOUBLE, double(kernel=KERNEL.replace("2.0 *", "3.0 *"))).correct

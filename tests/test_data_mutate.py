@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 from judging import KERNEL_IDS, SUITE, judge, kernel
 
+from tritonsmith.data.lower import templates
 from tritonsmith.data.mutate import KINDS, mutate
+from tritonsmith.data.pair import Pair
 from tritonsmith.verify.pool import Verifier
 
 
@@ -29,6 +31,21 @@ def test_a_bug_changes_one_line_of_one_kernel() -> None:
         for source in bugs(id, 8).values():
             pairs = list(zip(kernel(id).splitlines(), source.splitlines(), strict=True))
             assert sum(one != other for one, other in pairs) == 1
+
+
+def test_a_bug_is_in_a_kernel_and_not_in_what_launches_it() -> None:
+    pair = templates(SUITE["level2/gemm_softmax"])
+    assert isinstance(pair, Pair) and "def launch_" in pair.source
+    lines, kernel = pair.source.splitlines(), False
+    inside = []
+    for line in lines:
+        kernel = line == "@triton.jit" or (kernel and not line.startswith(("def launch_", "class ")))
+        inside.append(kernel)
+    for seed in range(40):
+        bug = mutate(pair.source, random.Random(seed))
+        assert bug is not None
+        pairs = zip(lines, bug.source.splitlines(), strict=True)
+        assert [inside[place] for place, (one, other) in enumerate(pairs) if one != other] == [True]
 
 
 def test_the_same_seed_plants_the_same_bug() -> None:

@@ -8,6 +8,8 @@ from small_tasks import lowered, small_task
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data.faster import Gain, Improvement, faster, judge
 from tritonsmith.data.faster_text import launched_with, number, read
+from tritonsmith.data.lower import templates
+from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
@@ -27,9 +29,19 @@ CASES = [RMS, SOFTMAX, ADD_NORM, GATED, ATTENTION, PRODUCT, LONG]
 
 
 def improved(case: tuple[str, ...]) -> Improvement:
-    """The improvement of a task that has one."""
+    """The improvement of a task that has one, with launches in `forward`."""
     task = small_task(*case)
     found = faster(task, lowered(task))
+    assert isinstance(found, Improvement), found
+    return found
+
+
+def apart(case: tuple[str, ...]) -> Improvement:
+    """The same with launches in functions of their own."""
+    task = small_task(*case)
+    pair = templates(task)
+    assert isinstance(pair, Pair)
+    found = faster(task, pair)
     assert isinstance(found, Improvement), found
     return found
 
@@ -39,7 +51,7 @@ def gains() -> Iterator[dict[str, Gain]]:
     """What the verifier says of both answers of each case, on every variant, with predicted times."""
     config = VerifyConfig(device="cpu", timing=True, timeout=120.0)
     with Verifier(config, extensions=ExtensionsConfig(multi_input=True)) as warm:
-        found = judge(warm, [(small_task(*case), improved(case)) for case in CASES])
+        found = judge(warm, [(small_task(*case), apart(case)) for case in CASES])
         yield dict(zip(map(str, CASES), found, strict=True))
 
 
@@ -93,6 +105,16 @@ def test_every_change_has_a_line_that_says_why() -> None:
 def test_only_our_own_answers_are_rewritten() -> None:
     task = small_task(*SOFTMAX)
     assert isinstance(faster(task, Pair("", lowered(task).source + "\n# edited\n")), Miss)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[1])
+def test_launches_stay_where_the_answer_has_them(case: tuple[str, ...]) -> None:
+    """A mid-end is asked about kernels that a frontend wrote, and answers in the same layout."""
+    within, beside = improved(case), apart(case)
+    assert beside.reason == within.reason
+    for one, other in ((beside.before, within.before), (beside.after, within.after)):
+        assert one.source == launchers(other.source) != other.source
+        assert "def launch_" in one.source and "_kernel[" not in one.source.partition("def forward(")[2]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[1])

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from small_tasks import lowered, small_task
+from small_tasks import small_task
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.data.faster import Gain, Improvement, faster
 from tritonsmith.data.faster_rows import _gained, write_rows
+from tritonsmith.data.lower import templates
+from tritonsmith.data.pair import Pair
 from tritonsmith.extract import extract
 from tritonsmith.prompts import midend_messages
 from tritonsmith.types import Candidate, Interval, Task, Timing, Verdict
@@ -31,13 +33,15 @@ def test_rows_are_asked_as_the_agent_is_and_made_once(tmp_path: Path, verifier: 
     path = tmp_path / "rows.jsonl"
     rows = write_rows(TASKS, verifier, path, "bare")
     assert [row.task for row in rows] == [TASKS[0].id, TASKS[2].id]
-    before = lowered(TASKS[0]).source
-    verdict = verifier.verify(TASKS[0], Candidate(task=TASKS[0].id, source=before))
-    assert rows[0].prompt == midend_messages(TASKS[0], before, verdict)
+    before = templates(TASKS[0])
+    assert isinstance(before, Pair)
+    verdict = verifier.verify(TASKS[0], Candidate(task=TASKS[0].id, source=before.source))
+    assert rows[0].prompt == midend_messages(TASKS[0], before.source, verdict)
     assert "occupancy" in rows[0].prompt[0]["content"] and "ld.global" in rows[0].prompt[0]["content"]
-    found = faster(TASKS[0], lowered(TASKS[0]))
+    found = faster(TASKS[0], before)
     assert isinstance(found, Improvement)
     answer = extract(rows[0].completion[0]["content"])
+    assert "def launch_" in found.before.source and "def launch_" in found.after.source
     assert answer.source == found.after.source and answer.plan == found.reason
     known = path.read_bytes()
     assert write_rows([TASKS[0], TASKS[2]], Refusing(), path, "bare") == rows  # type: ignore[arg-type]

@@ -85,8 +85,19 @@ def test_our_own_exceptions_propagate() -> None:
 
 def test_wrong_while_timed_takes_correctness_back() -> None:
     def timing() -> Outcome:
-        return Outcome(False, mismatch=Mismatch(variant="while it was timed", output="output", message="wrong values"))
+        mismatch = Mismatch(variant="while it was timed", output="output", message="wrong values")
+        return Outcome(False, mismatch=mismatch, stands="tiny")
 
     stages: list[funnel.Stage] = [(name, lambda: Outcome(True)) for name in STAGES[:-1]]
     verdict = funnel.run([*stages, ("timing", timing)], _verdict())
     assert not verdict.correct and verdict.stage == "tiny" and verdict.mismatch is not None
+
+
+@pytest.mark.parametrize(("stands", "compiled"), [(None, False), ("ast", False), ("compile", True)])
+def test_a_failure_takes_back_what_does_not_stand(stands: StageName | None, compiled: bool) -> None:
+    stages = _stages(None, [])[:4]
+    stages.append(("timing", lambda: Outcome(False, stands=stands)))
+    verdict = funnel.run(stages, _verdict())
+    assert not verdict.correct if stands else verdict.correct
+    assert verdict.compiled == (compiled if stands else True)
+    assert verdict.stage == (stands or "full")

@@ -152,9 +152,10 @@ def test_nano_is_told_what_the_verifier_said_and_a_killed_run_goes_on(tmp_path: 
     config = Config(
         run=RunConfig(dir=tmp_path / "run"),
         grpo=GrpoSection(
-            num_generations=2, batch=4, turns=2, max_prompt=1200, max_completion=45, steps=2, save_steps=1, lr=1e-5
+            num_generations=2, batch=4, turns=2, max_prompt=1200, max_completion=killing.between(), steps=2,
+            save_steps=1, lr=1e-5,
         ),
-    )
+    )  # fmt: skip
     config.lora.enabled = False
     run("nano", config, desk, "training")
     path = tmp_path / "run" / "grpo" / "records.jsonl"
@@ -163,8 +164,9 @@ def test_nano_is_told_what_the_verifier_said_and_a_killed_run_goes_on(tmp_path: 
     run("nano", config, desk)
     records = read(path)
     assert records == before  # what was drawn again is the same, so that no verdict is written a second time
-    by_turn = {turn: [one.verdict.correct for one in records if one.turn == turn] for turn in (1, 2)}
-    assert len(by_turn[1]) == 8 and len(by_turn[2]) == by_turn[1].count(False) == 4
+    wrong = [sum(not one.verdict.correct for one in records if (one.step, one.turn) == (step, 1)) for step in (0, 1)]
+    first, second = (sum(one.turn == turn for one in records) for turn in (1, 2))
+    assert first == 8 and second == sum(wrong) and 0 < sum(wrong) < 8
     state = json.loads((tmp_path / "run" / "grpo" / "model" / "trainer_state.json").read_text())
     logged = [row for row in state["log_history"] if "turn2/taken" in row]
-    assert state["global_step"] == 2 and [row["turn2/taken"] for row in logged] == [0.5, 0.5]
+    assert state["global_step"] == 2 and [row["turn2/taken"] for row in logged] == [count / 4 for count in wrong]

@@ -220,3 +220,63 @@ def test_integers_at_the_edge_of_a_step_may_be_their_neighbours() -> None:
     assert compare(truth, got, "as given") is None
     got[140] += 1
     assert _rejected(truth, got).wrong_share == pytest.approx(8 / 601)
+
+
+class Mean(nn.Module):
+    """The mean of everything."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean()
+
+
+class MeanOfProduct(nn.Module):
+    """The mean of a product of matrices."""
+
+    def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return (a @ b).mean()
+
+
+def test_a_sum_that_runs_over_very_much_may_round_as_running_sums_do() -> None:
+    summed = 1 << 24
+    exact = torch.ones((), dtype=torch.float64)
+    got = (exact * (1 + 2e-5)).float()
+    assert "lower precision" in _rejected(Truth(exact, exact.float()), got).message
+    assert compare(Truth(exact, exact.float(), summed=summed), got, "as given") is None
+    assert _rejected(Truth(exact, exact.float(), summed=summed), (exact * (1 + 5e-5)).float())
+    # Beside many outputs each is a sum of few, and half precision is no place for running sums.
+    many = torch.linspace(1.0, 2.0, 1000, dtype=torch.float64)
+    assert _rejected(Truth(many, many.float(), summed=summed), (many * (1 + 2e-5)).float())
+
+
+@pytest.mark.parametrize("kind", ["uniform", "squares", "clipped"])
+@pytest.mark.parametrize("log2", [20, 22, 24, 26, 28])
+def test_running_sums_of_blocks_pass_and_are_not_all_that_passes(kind: str, log2: int) -> None:
+    """As a kernel with 1024 elements a program adds them by atomics; a block's sum is drawn as a normal one."""
+    elements, block = 1 << log2, 1024
+    generator = torch.Generator().manual_seed(log2)
+    mean, spread = {"uniform": (0.5, 12**-0.5), "squares": (1.0, 2**0.5), "clipped": (0.55, 0.6)}[kind]
+    normal = torch.randn(elements // block, generator=generator, dtype=torch.float64)
+    parts = ((mean + spread * normal / block**0.5) * block / elements).float()
+    exact, running = parts.double().sum(), torch.from_numpy(parts.numpy().cumsum(dtype="float32"))[-1]
+    truth = Truth(exact, exact.float(), summed=elements)
+    assert compare(truth, running, "as given") is None
+    if log2 < 28:  # there the tolerance alone is left
+        assert _rejected(truth, running * (1 + 1e-4))
+
+
+@pytest.mark.parametrize("low", [torch.float16, torch.bfloat16])
+def test_a_running_sum_in_half_precision_is_found(low: torch.dtype) -> None:
+    parts = torch.rand(1 << 12, generator=torch.Generator().manual_seed(0)).double()
+    running = torch.zeros((), dtype=low)
+    for part in parts.to(low):
+        running += part
+    exact = parts.sum()
+    assert _rejected(Truth(exact, exact.float(), summed=1 << 24), running.float())
+
+
+def test_where_matrices_are_multiplied_nothing_is_forgiven() -> None:
+    x = torch.rand(1 << 10, 1 << 10)
+    assert truth_of(Mean(), [x]).summed == 1 << 20
+    assert truth_of(Mean(), [x[1:]]).summed == 0
+    assert truth_of(MeanOfProduct(), [x, x[:, :8]]).summed == 0
+    assert truth_of(nn.ReLU(), [x]).summed == 0

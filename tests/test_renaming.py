@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tritonsmith.data.lower import convert
+from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.prompts import messages, render_completion
 from tritonsmith.tasks import graphs
@@ -16,7 +16,7 @@ from tritonsmith.verify import form
 
 
 def document(task: Task) -> Document | None:
-    pair = convert(task)
+    pair = templates(task)
     if not isinstance(pair, Pair):
         return None
     return Document(chat(messages(task, "bare")), render_completion(pair.plan, pair.source), task.level, "")
@@ -46,7 +46,8 @@ def test_kernels_stay_as_they_are(documents: list[Document]) -> None:
         anatomy = read(one)
         assert anatomy is not None
         other = anatomy.rename(rng)
-        assert code_of(other).partition("class ModelNew")[0] == code_of(one).partition("class ModelNew")[0]
+        ours, known = code_of(other).partition("class ModelNew")[0], code_of(one).partition("class ModelNew")[0]
+        assert ours == known and "def launch_" in known
 
 
 def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Document]) -> None:
@@ -56,7 +57,7 @@ def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Do
         assert anatomy is not None
         other = anatomy.rename(rng)
         ast.parse(code_of(other))
-        made = convert(Task(id="renamed", level=1, source=module_of(other)))
+        made = templates(Task(id="renamed", level=1, source=module_of(other)))
         assert isinstance(made, Pair), made
         assert form.program(made.source) == form.program(code_of(other))
 

@@ -132,3 +132,75 @@ def test_knows_whether_the_reference_runs_without_data() -> None:
     assert scaling.runs_without_data(DOUBLE) and scaling.runs_without_data(_task(LINEAR))
     assert not scaling.runs_without_data(_task(LINEAR.replace("self.linear(x)", "self.linear(x) * float(x.max())")))
     assert not scaling.runs_without_data(_task("def broken(:"))
+
+
+LOOKUP = """import torch
+from torch import nn
+
+rows = 4096
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.table = nn.Embedding(1000, width)
+
+    def forward(self, at):
+        return self.table(at)
+
+def get_inputs():
+    return [torch.randint({bounds}, (rows,))]
+
+def get_init_inputs():
+    return [512]
+"""
+
+
+@pytest.mark.parametrize("bounds", ["0, 1000", "1000", "high=1000, low=0, size=(rows,)) + torch.zeros(1, dtype=int"])
+def test_a_range_that_the_model_names_too_stays(bounds: str) -> None:
+    task = _task(LOOKUP.replace("{bounds}, (rows,)" if "size" in bounds else "{bounds}", bounds))
+    source = scaling.rescale(task.source, lambda value: 2 * value)
+    assert "rows = 8192" in source and "return [1024]" in source
+    assert "2000" not in source
+    assert scaling.tiny(task).cap == scaling.TINY_CAPS[0]
+
+
+def test_a_range_that_sizes_the_model_is_scaled_with_it() -> None:
+    source = LOOKUP.format(bounds="0, 700").replace("1000", "width").replace("[512]", "[700]")
+    assert "torch.randint(0, 1400, " in scaling.rescale(source, lambda value: 2 * value)
+
+
+def test_where_nothing_else_runs_what_the_model_names_stays() -> None:
+    fixed = LINEAR.replace("nn.Linear(n, m)", "nn.Linear(2048, 96)").replace("self.eps = 4096", "self.eps = 1")
+    small = scaling.tiny(_task(fixed))
+    assert (small.cap, _shapes(small.task)[0]) == (scaling.TINY_CAPS[0], (4, 2048))
+
+
+HALVES = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.inner = nn.Linear(8, size)
+
+    def forward(self, x, mask):
+        first, second = self.inner(x).chunk(2, dim=1)
+        return first * torch.relu(second) * mask
+
+
+def get_inputs():
+    return [torch.randn(8, 8), torch.randn(8, 768 // 2)]
+
+
+def get_init_inputs():
+    return [768]
+"""
+
+
+def test_a_size_at_which_equals_are_broadcast_is_passed_over() -> None:
+    """At 3 features the halves have 2 and 1 and the mask has 1: right answers to the task fail there."""
+    small = scaling.tiny(Task(id="halves", level=2, source=HALVES))
+    model, inputs = TaskModule.of(small.task).model(0), TaskModule.of(small.task).inputs(0)
+    assert [half.shape for half in model.inner(inputs[0]).chunk(2, dim=1)] == [inputs[1].shape] * 2

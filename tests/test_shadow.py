@@ -242,26 +242,39 @@ def test_libdevice_function_without_an_interpretation_is_named(verifier: Verifie
     assert not verdict.correct and "libdevice.j0" in verdict.findings[0].message
 
 
-@pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
-def test_tensor_descriptors_pass_at_sizes_made_smaller(verifier: Verifier, host: bool) -> None:
-    make = (
-        "TensorDescriptor.from_tensor({0}, [16, 16])" if host else "{0}",
-        "" if host else "    {0} = tl.make_tensor_descriptor({0}, [M, N], [N, 1], [16, 16])\n",
-    )
-    source = (
+def _by_descriptors(host: bool) -> str:
+    """A candidate for DOUBLE with tensor descriptors, made by the host or in the kernel."""
+    made = "" if host else "    {0} = tl.make_tensor_descriptor({0}, [M, N], [N, 1], [16, 16])\n"
+    wrap = "TensorDescriptor.from_tensor({0}, [16, 16])" if host else "{0}"
+    return (
         f"{HEAD}from triton.tools.tensor_descriptor import TensorDescriptor\n\n\n"
         "@triton.jit\ndef double_kernel(a, b, M, N):\n"
-        f"{make[1].format('a')}{make[1].format('b')}"
+        f"{made.format('a')}{made.format('b')}"
         "    row, column = tl.program_id(0) * 16, tl.program_id(1) * 16\n"
         "    b.store([row, column], 2.0 * a.load([row, column]))\n\n\n"
         "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n"
         "        M, N = x.shape\n"
         "        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))\n"
-        f"        a, b = {make[0].format('x')}, {make[0].format('out')}\n"
+        f"        a, b = {wrap.format('x')}, {wrap.format('out')}\n"
         "        double_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](a, b, M, N)\n        return out\n"
     )
-    verdict = judge(verifier, DOUBLE, source)
+
+
+@pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
+def test_tensor_descriptors_pass_where_rows_are_16_bytes_apart(verifier: Verifier, host: bool) -> None:
+    square = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 64")})
+    verdict = judge(verifier, square, _by_descriptors(host))
     assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+@pytest.mark.parametrize(("host", "line"), [(True, 21), (False, 11)], ids=["host", "device"])
+def test_tensor_descriptors_of_other_rows_are_found_in_the_kernel_or_its_launch(
+    verifier: Verifier, host: bool, line: int
+) -> None:
+    verdict = judge(verifier, DOUBLE, _by_descriptors(host))  # tiny: 4 x 3
+    finding = verdict.findings[0]
+    assert (finding.rule, finding.line) == ("descriptor", line)
+    assert "stride 0 of a tensor descriptor is 12 bytes" in finding.message
 
 
 def test_bfloat16_rounds_to_nearest_even_as_torch_does() -> None:

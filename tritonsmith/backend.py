@@ -1,7 +1,8 @@
 """The backend agent: block sizes, warps and stages of a verified kernel, searched for one target.
 
-What may be turned is read off the candidate's launches: keyword arguments that are powers of two, the same numbers
-in the launch grid with them, and `num_warps` and `num_stages`. The search is optuna's; what is right and how fast
+What may be turned is read off the candidate's launches, in `forward` or in functions beside it: compile-time arguments
+that are powers of two, by name or by place, written there or in a variable; the same numbers in the launch grid with
+them; and `num_warps` and `num_stages`. The search is optuna's; what is right and how fast
 is the verifier's to say. Nothing else of the source changes, so a kernel that was wrong stays wrong.
 """
 
@@ -10,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import optuna
 
@@ -21,6 +23,8 @@ SMALLEST, LARGEST = 16, 8192
 """Block sizes tried; `tl.dot` needs 16, and more than 8192 elements a program only spill."""
 WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4, 5)
+OPTIONS = ("num_warps", "num_stages")
+"""Launch options, which are no parameters of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,10 @@ class Knob:
 def knobs(source: str) -> list[Knob]:
     """What can be turned in a candidate's source. Raises SyntaxError where it is no Python."""
     found = []
-    for number, call in enumerate(_launches(ast.parse(source))):
-        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        for name, value in given.items():
-            if name not in ("num_warps", "num_stages") and (size := _power(value)) is not None:
-                found.append(Knob(number, name, size))
-        for name in ("num_warps", "num_stages"):
+    for number, launch in enumerate(_launches(ast.parse(source))):
+        found += [Knob(number, name, cast(int, literal.value)) for name, literal in launch.sizes.items()]
+        given = {keyword.arg: keyword.value for keyword in launch.call.keywords}
+        for name in OPTIONS if launch.open else ():
             value = given.get(name)
             if value is None:
                 found.append(Knob(number, name, None))
@@ -71,51 +73,117 @@ def knobs(source: str) -> list[Knob]:
 def turned(source: str, settings: Mapping[str, int]) -> str:
     """The source with other numbers, by `Knob.key`; what is not named stays as it is."""
     tree = ast.parse(source)
-    for number, call in enumerate(_launches(tree)):
-        for keyword in call.keywords:
-            key = f"{number}.{keyword.arg}"
-            if key not in settings or not isinstance(keyword.value, ast.Constant):
-                continue
-            if keyword.arg not in ("num_warps", "num_stages"):
-                _turn_grid(call, keyword, settings[key])
-            keyword.value = ast.Constant(settings[key])
-        present = {keyword.arg for keyword in call.keywords}
-        for name in ("num_warps", "num_stages"):
-            if name not in present and f"{number}.{name}" in settings:
-                call.keywords.append(ast.keyword(name, ast.Constant(settings[f"{number}.{name}"])))
+    for number, launch in enumerate(_launches(tree)):
+        for name, literal in launch.sizes.items():
+            if (size := settings.get(f"{number}.{name}")) is not None:
+                _turn_grid(launch, name, size)
+                literal.value = size
+        given = {keyword.arg: keyword.value for keyword in launch.call.keywords}
+        for name in OPTIONS:
+            value, option = given.get(name), settings.get(f"{number}.{name}")
+            if option is not None and value is None:
+                launch.call.keywords.append(ast.keyword(name, ast.Constant(option)))
+            elif option is not None and isinstance(value, ast.Constant):
+                value.value = option
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def _turn_grid(call: ast.Call, keyword: ast.keyword, size: int) -> None:
-    """The grid counts blocks of the same size: its `cdiv`s by that number, the i-th for the i-th such keyword."""
-    assert isinstance(call.func, ast.Subscript) and isinstance(keyword.value, ast.Constant)
-    now = keyword.value.value
-    twins = [k for k in call.keywords if _power(k.value) == now and k.arg not in ("num_warps", "num_stages")]
-    divisions = [
-        node
-        for node in ast.walk(call.func.slice)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).endswith("cdiv")
-        and len(node.args) == 2
-        and _power(node.args[1]) == now
+@dataclass(frozen=True)
+class _Launch:
+    """A call of the form `kernel[grid](...)`."""
+
+    call: ast.Call
+    grid: ast.AST
+    """What counts the programs: the expression in brackets, or what the variable there is set to."""
+    sizes: dict[str, ast.Constant]
+    """By parameter the literal that is passed for it, or that the variable which is passed is set to."""
+    open: bool
+    """Whether warps and stages are the launch's to say, and not those of a kernel that tunes itself."""
+
+
+def _turn_grid(launch: _Launch, name: str, size: int) -> None:
+    """A grid that counts blocks by the number: its `cdiv`s by it, the i-th for the i-th such parameter."""
+    now = launch.sizes[name].value
+    twins = [one for one, literal in launch.sizes.items() if literal.value == now]
+    divisors = [
+        node.args[1]
+        for node in ast.walk(launch.grid)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cdiv") and len(node.args) == 2
     ]
-    if len(twins) == 1:
-        for node in divisions:
-            node.args[1] = ast.Constant(size)
-    elif twins.index(keyword) < len(divisions):
-        divisions[twins.index(keyword)].args[1] = ast.Constant(size)
+    own = [one for one in divisors if isinstance(one, ast.Constant) and one.value == now]
+    for place, divisor in enumerate(own):
+        if len(twins) == 1 or place == twins.index(name):
+            divisor.value = size
 
 
-def _launches(tree: ast.Module) -> list[ast.Call]:
-    """Calls of the form `kernel[grid](...)`, in the order of the source."""
+def _launches(tree: ast.Module) -> list[_Launch]:
+    """The launches in the order of the source, wherever they stand. A literal that several use is the first one's."""
+    kernels = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.decorator_list}
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Subscript)]
-    return sorted(calls, key=lambda call: (call.lineno, call.col_offset))
+    seen: set[int] = set()
+    found = []
+    for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+        assert isinstance(call.func, ast.Subscript)
+        if not isinstance(call.func.value, ast.Name):
+            continue
+        scopes = _scopes(tree, call)
+        kernel = kernels.get(call.func.value.id)
+        given = {name: _set_to(value, scopes) for name, value in _passed(call, kernel)}
+        sizes = {n: v for n, v in given.items() if isinstance(v, ast.Constant) and _is_size(v) and id(v) not in seen}
+        seen |= {id(literal) for literal in sizes.values()}
+        tunes_itself = kernel is not None and "autotune" in "".join(map(ast.unparse, kernel.decorator_list))
+        found.append(_Launch(call, _set_to(call.func.slice, scopes), sizes, not tunes_itself))
+    return found
 
 
-def _power(node: ast.expr) -> int | None:
-    """The power of two that a literal is."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if type(value) is int and value >= SMALLEST and value & (value - 1) == 0 else None
+def _passed(call: ast.Call, kernel: ast.FunctionDef | None) -> list[tuple[str, ast.expr]]:
+    """What a launch passes for compile-time parameters; all that it names where the kernel is not known."""
+    named = [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg and keyword.arg not in OPTIONS]
+    if kernel is None:
+        return named
+    constant = [one.arg for one in kernel.args.args if one.annotation and "constexpr" in ast.unparse(one.annotation)]
+    in_order = [(one.arg, value) for one, value in zip(kernel.args.args, call.args, strict=False)]
+    return [(name, value) for name, value in [*in_order, *named] if name in constant]
+
+
+def _scopes(tree: ast.Module, call: ast.Call) -> list[ast.AST]:
+    """The functions around a call, the innermost first, and the module."""
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and call in ast.walk(n)]
+    functions.sort(key=lambda one: one.lineno, reverse=True)
+    return [*functions, tree]
+
+
+def _set_to(value: ast.expr, scopes: Sequence[ast.AST]) -> ast.AST:
+    """What a variable is set to where that happens once; an expression of another kind itself."""
+    for scope in scopes if isinstance(value, ast.Name) else ():
+        assert isinstance(value, ast.Name)
+        made = [
+            node
+            for statement in getattr(scope, "body", ())
+            for node in ([statement] if isinstance(scope, ast.Module) else ast.walk(statement))
+            if value.id in _defined(node)
+        ]
+        if made:
+            only = made[0] if len(made) == 1 else value
+            return only.value or value if isinstance(only, (ast.Assign, ast.AnnAssign)) else only
+        if isinstance(scope, ast.FunctionDef) and value.id in {one.arg for one in scope.args.args}:
+            return value
+    return value
+
+
+def _defined(node: ast.AST) -> set[str]:
+    """Names that a statement itself gives a value to."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    parts = (part for target in targets if target is not None for part in ast.walk(target))
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def _is_size(literal: ast.Constant) -> bool:
+    """Whether a literal is a power of two that a block may have."""
+    value = literal.value
+    return type(value) is int and value >= SMALLEST and value & (value - 1) == 0
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,9 @@ class BestOfNConfig(_Section):
     n: PositiveInt = 10
     keep: PositiveInt = 3
     """N = 10, K = 3: requirements row 2."""
+    memory: PositiveInt | None = None
+    """Rounds whose answers are learnt from, the present one included; all where not given. What was kept early is
+    learnt again in each of them, so that many rounds of few tasks learn the first ones by heart."""
     max_rate: Share = 1.0
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
@@ -229,6 +232,11 @@ class VerifyConfig(_Section):
     ir_lines: NonNegativeInt = 0
     """Key lines of each kernel's intermediate code (TTGIR, PTX) in a verdict; the mid-end's prompts show them."""
     timing: bool = True
+    assemble: Literal["first", "right", "never"] = "first"
+    """Without a GPU, when kernels go through the compiler's back end to the target's assembly: `first`, in the compile
+    stage, before any value is computed; `right`, once the tiny values are right, the compile stage being the front end
+    alone; `never`, for rewards of a training whose evaluation is judged by `first`. Back ends are most of what a
+    candidate costs; one that only they would refuse counts as compiled where they are not asked."""
     until: Literal["ast", "compile", "tiny", "full", "timing"] = "timing"
     """The last stage that is tried; a candidate that got there before `full` is not called correct."""
     timeout: float | None = Field(default=None, gt=0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tritonsmith.data.faster_text import Answer, Tuned, launched_with, number, read
 from tritonsmith.data.lower import convert
+from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.lower.text import free_name
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.types import Candidate, Task, Verdict
@@ -68,12 +69,13 @@ Rewriting = Callable[[Answer, Numbers], str | None]
 
 
 def faster(task: Task, pair: Pair) -> Improvement | Miss:
-    """A faster form of a plain answer that `lower` gave for the task, not judged yet."""
+    """A faster form of a plain answer that `lower` gave for the task, not judged yet, its launches where those are."""
     plain = convert(task)
-    if not isinstance(plain, Pair) or plain.source != pair.source:
+    apart = isinstance(plain, Pair) and launchers(plain.source) == pair.source
+    if not isinstance(plain, Pair) or not (apart or plain.source == pair.source):
         return Miss("not an answer of our own lowering")
     reasons: list[str] = []
-    source = pair.source
+    source = plain.source
     merged = convert(task, merged=True)
     saved = source.count("@triton.jit") - merged.source.count("@triton.jit") if isinstance(merged, Pair) else 0
     if isinstance(merged, Pair) and saved > 0:
@@ -93,7 +95,7 @@ def faster(task: Task, pair: Pair) -> Improvement | Miss:
     if not reasons:
         return Miss("nothing faster is known")
     text = "\n".join(f"{reason}." for reason in reasons)
-    return Improvement(pair, Pair(text, source), text)
+    return Improvement(pair, Pair(text, launchers(source) if apart else source), text)
 
 
 # -- rows

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tritonsmith import reward
 from tritonsmith.data.faster import Gain, Improvement, faster
-from tritonsmith.data.lower import convert
+from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.pairs import kept_rows
 from tritonsmith.data.rows import Row
@@ -51,7 +51,7 @@ def _verified(tasks: Sequence[Task], verifier: Verifier, style: Style) -> Iterat
     def jobs() -> Iterator[Job]:
         for task in tasks:
             given = as_asked(task, style)
-            plain = convert(given)
+            plain = templates(given)
             found = faster(given, plain) if isinstance(plain, Pair) else plain
             if not isinstance(found, Improvement):
                 log.debug("nothing faster for %s: %s", task.id, found.reason)

@@ -12,7 +12,7 @@ Source = Callable[[Task], Pair | Miss]
 SOURCES: dict[str, str] = {
     "inductor": "tritonsmith.data.inductor",
     "pieces": "tritonsmith.data.lower:pieces",
-    "templates": "tritonsmith.data.lower",
+    "templates": "tritonsmith.data.lower:templates",
 }
 """Modules, with their function where it is not `convert`, by the name under which rows know them."""
 

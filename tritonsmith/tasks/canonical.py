@@ -1,15 +1,17 @@
 """A task in one form, whoever wrote it: what a compiler's front end would hand on.
 
 Docstrings, comments, annotations and initialisers go; torch's modules have their usual names, arguments and local
-variables names by position; inputs are told by shape and dtype alone. A small model then need not know how strangers
-write what it never has to repeat. The computation, the constructor's signature by position and the members' names stay,
-so that a candidate for the canonical task is one for the task itself, which it is judged on.
+variables names by position; inputs are told by shape and dtype alone; members that are but settings (`self.dim`) are
+the values that they have. A small model then need not know how strangers write what it never has to repeat. The
+computation, the constructor's signature by position and the names of all other members stay, so that a candidate for
+the canonical task is one for the task itself, which it is judged on.
 
-Members, other classes, and which of several spellings an operator has stay as they were written.
+Other members, other classes, and which of several spellings an operator has stay as they were written.
 """
 
 import ast
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -23,6 +25,9 @@ MODULES = {"torch.nn.functional": "F", "torch.nn": "nn", "torch": "torch"}
 """Torch's modules by the names that they have here, the longest first."""
 INPUTS = ("x", "y", "z")
 """Names of the first arguments of `forward`; those behind them are x4, x5, ..."""
+
+SETTING = range(-8, 5)
+"""Integers that may be written out: those that a task has at each of its sizes (`scaling`, `variants`)."""
 
 _HEADS = {"torch": "import torch", "nn": "import torch.nn as nn", "F": "import torch.nn.functional as F"}
 _Names = Callable[[int], str]
@@ -58,6 +63,8 @@ def _rewritten(text: str, inputs: Sequence[object], arguments: Sequence[object])
         raise ValueError("no class Model with a forward of its own")
     if (constructor := methods.get("__init__")) is not None:
         constructor.body = [line for line in constructor.body if not _initialises(line)] or [ast.Pass()]
+        assert model is not None
+        _write_out(model, constructor, arguments)
         _rename(constructor, "p{}".format, "c{}".format)
     _rename(forward, lambda at: INPUTS[at - 1] if at <= len(INPUTS) else f"x{at}", "v{}".format)
     told = {"get_inputs": _told(inputs, forward), "get_init_inputs": [f"return {_literal(list(arguments))}"]}
@@ -142,6 +149,64 @@ def _initialises(line: ast.stmt) -> bool:
         return False
     path = _path(call.func) or []
     return path[:2] == ["nn", "init"] or path[:1] == ["self"]
+
+
+def _write_out(model: ast.ClassDef, constructor: ast.FunctionDef, arguments: Sequence[object]) -> None:
+    """Put values in the place of members that are settings; a member that is told twice stays.
+
+    The constructor keeps them, for its arguments are still given.
+    """
+    given = _values(constructor, arguments)
+    found: dict[str, object] = {}
+    for line in constructor.body:
+        target = line.targets[0] if isinstance(line, ast.Assign) and len(line.targets) == 1 else None
+        path = _path(target) if target is not None else None
+        if isinstance(line, ast.Assign) and path is not None and path[0] == "self" and len(path) == 2:
+            with contextlib.suppress(ValueError, KeyError):
+                value = line.value
+                told = given[value.id] if isinstance(value, ast.Name) else ast.literal_eval(value)
+                if _is_setting(told):
+                    found[path[1]] = told
+    stored = [node.attr for node in ast.walk(model) if isinstance(node, ast.Attribute) and not _is_load(node)]
+    _Settings({name: told for name, told in found.items() if stored.count(name) == 1}).visit(model)
+
+
+def _values(constructor: ast.FunctionDef, arguments: Sequence[object]) -> dict[str, object]:
+    """What the constructor's arguments are: what the task gives, else their defaults, if these are literals."""
+    names = [one.arg for one in (*constructor.args.posonlyargs, *constructor.args.args)][1:]
+    known: dict[str, object] = {}
+    for name, default in zip(reversed(names), reversed(constructor.args.defaults), strict=False):
+        with contextlib.suppress(ValueError):
+            known[name] = ast.literal_eval(default)
+    bound = {node.id for node in ast.walk(constructor) if isinstance(node, ast.Name) and not _is_load(node)}
+    return {
+        name: value for name, value in (known | dict(zip(names, arguments, strict=False))).items() if name not in bound
+    }
+
+
+def _is_setting(value: object) -> bool:
+    """Whether a value says how something is computed, whatever its sizes are."""
+    if isinstance(value, tuple):
+        return all(map(_is_setting, value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value in SETTING
+    return isinstance(value, (bool, str, type(None))) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_load(node: ast.Name | ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+class _Settings(ast.NodeTransformer):
+    """Writes the values of members."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        own = isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in self._values
+        own = own and _is_load(node)
+        return ast.parse(repr(self._values[node.attr]), mode="eval").body if own else self.generic_visit(node)
 
 
 def _rename(method: ast.FunctionDef, argument: _Names, variable: _Names) -> None:

@@ -2,16 +2,21 @@
 
 Every integer literal that sizes something goes through one map of values, so that equal constants stay
 equal and multiples stay multiples. Reached are the module's own assignments and the bodies of
-`get_inputs` and `get_init_inputs`; the model's code is never touched. Does not guess what a constant
-means: whether a scaled task makes sense is found out by running the reference on it.
+`get_inputs` and `get_init_inputs`; the model's code is never touched. A range of random integers that the model's
+code names as well (classes, rows of an embedding) stays as it is; so do all constants that it names where the task
+runs at no other size. Does not guess what a constant means: whether a scaled task makes sense is found out by running
+the reference on it.
 """
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from tritonsmith.source import parse
@@ -21,6 +26,10 @@ from tritonsmith.types import Task
 LIGHT_CAPS = (4096, 2048, 1024, 512)
 FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
+
+
+_RANDOM_INTEGERS = ("randint", "randint_like", "random_")
+"""Functions that draw integers between bounds; sizes are given to them in tuples."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +74,52 @@ def shrink(value: int, cap: int) -> int:
     return value
 
 
-def rescale(source: str, change: Callable[[int], int]) -> str:
-    """Rewrite the sizing integers of a task's source."""
+def rescale(source: str, change: Callable[[int], int], keep: Collection[int] = ()) -> str:
+    """Rewrite the sizing integers of a task's source, but for those in `keep`."""
     tree = parse(source)
-    rewriter = _Integers(change)
-    for node in tree.body:
-        sizing = isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs")
-        if sizing or isinstance(node, (ast.Assign, ast.AnnAssign)):
-            rewriter.visit(node)
+    sizing = [node for node in tree.body if _sizes(node)]
+    named = _integers(node for node in tree.body if node not in sizing)
+    own = _integers(node for node in sizing if not (isinstance(node, ast.FunctionDef) and node.name == "get_inputs"))
+    rewriter = _Integers(change, keep, named - own)
+    for node in sizing:
+        rewriter.visit(node)
     return ast.unparse(tree)
 
 
+def named_by_the_model(source: str) -> set[int]:
+    """The integers that a task's code names where it is not for rescaling: in its classes and functions."""
+    return _integers(node for node in parse(source).body if not _sizes(node))
+
+
+def _sizes(node: ast.stmt) -> bool:
+    """Whether a statement of a module says how large the task is."""
+    function = isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs")
+    return function or isinstance(node, (ast.Assign, ast.AnnAssign))
+
+
+def _integers(nodes: Iterable[ast.AST]) -> set[int]:
+    inner = (part for node in nodes for part in ast.walk(node))
+    return {part.value for part in inner if isinstance(part, ast.Constant) and type(part.value) is int}
+
+
 class _Integers(ast.NodeTransformer):
-    def __init__(self, change: Callable[[int], int]) -> None:
-        self._change = change
+    def __init__(self, change: Callable[[int], int], keep: Collection[int], ranges: Collection[int]) -> None:
+        """`keep` are integers that stay everywhere, `ranges` those that stay where they bound random integers."""
+        self._change, self._keep, self._ranges = change, keep, ranges
+        self._bounds: set[ast.expr] = set()
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        if type(node.value) is int:
-            return ast.copy_location(ast.Constant(self._change(node.value)), node)
-        return node
+        if type(node.value) is not int or node.value in self._keep or node in self._bounds:
+            return node
+        return ast.copy_location(ast.Constant(self._change(node.value)), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in _RANDOM_INTEGERS:
+            named = [keyword.value for keyword in node.keywords if keyword.arg in ("low", "high", "from", "to")]
+            bounds = [one for one in [*node.args, *named] if isinstance(one, ast.Constant)]
+            self._bounds.update(one for one in bounds if one.value in self._ranges)
+        return self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         return node  # an index picks, it does not size
@@ -134,21 +170,66 @@ def _runs_without_data(source: str) -> bool:
     return all(tensor.numel() for tensor in _tensors(output))
 
 
+@functools.lru_cache(4096)
+def _broadcast(source: str) -> tuple[object, ...] | None:
+    """Of each operator of a forward which dimensions of its operands are spread over the result's; None without data.
+
+    A size may turn a task into another one: halves of 3 have 2 elements and 1, and their product is no longer that of
+    equals.
+    """
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            model, inputs = module.model(0, "meta"), module.inputs(0, "meta")
+            with _Spread() as spread:
+                model(*inputs)
+    except Exception:  # whatever the user's code does with a size it cannot take
+        return None
+    return tuple(spread.seen)
+
+
+class _Spread(TorchDispatchMode):
+    """Notes of each operator on several tensors which of their dimensions are one where the result's are not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[object] = []
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: object, args: tuple[object, ...] = (), kwargs: dict[str, object] | None = None
+    ) -> object:
+        output = func(*args, **(kwargs or {}))
+        given = [one.shape for one in args if isinstance(one, torch.Tensor)]
+        if isinstance(output, torch.Tensor) and len(given) > 1:
+            ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
+            self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
+        return output
+
+
 class _Unfit(Exception):
     """A size at which a task cannot be tried; says why."""
 
 
 def _first(task: Task, caps: Sequence[int], bound: Bound | None) -> Scaled:
     reason = ""
-    for cap in caps:
+    try:
+        named = named_by_the_model(task.source)
+    except SyntaxError as error:
+        raise TaskError(f"task {task.id} does not parse: {error}") from error
+    whole, another = _broadcast(task.source), None
+    for keep, cap in itertools.product(((), named) if named else ((),), caps):
+        source = rescale(task.source, lambda value, cap=cap: shrink(value, cap), keep)
+        small = task.model_copy(update={"source": source})
         try:
-            small = task.model_copy(update={"source": rescale(task.source, lambda value, cap=cap: shrink(value, cap))})
-        except SyntaxError as error:
-            raise TaskError(f"task {task.id} does not parse: {error}") from error
-        try:
-            return Scaled(small, cap, _shapes(small, bound))
+            found = Scaled(small, cap, _shapes(small, bound))
         except _Unfit as unfit:
             reason = str(unfit)
+            continue
+        if whole is None or (seen := _broadcast(source)) is None or len(seen) != len(whole) or seen == whole:
+            return found
+        another = another or found
+    if another is not None:
+        return another
     raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size: {reason}")
 
 

@@ -55,7 +55,7 @@ def train(
     clock, drawer = Clock(out / "steps.jsonl", minutes), Drawer(config)
     curriculum = Curriculum.from_config(config.curriculum)
     drawn: Counter[str] = Counter()
-    kept: list[Row] = []
+    kept: list[list[Row]] = []
     model = start
     for number in range(config.best_of_n.rounds):
         folder = out / f"round-{number:02d}"
@@ -66,13 +66,14 @@ def train(
         drawn.update(task.id for task in chosen)
         found = Round(config, verifier, drawer, model, folder, number, clock).held(chosen, stage)
         _observe(curriculum, found[0].records, folder)
-        kept = _merge(kept, keep(config, chosen, found, stage.given))
+        kept.append(keep(config, chosen, found, stage.given))
+        learnt = _merged(kept[-(config.best_of_n.memory or len(kept)) :])
         done = folder / "round.json"
         if not done.exists():
-            rows = [*kept, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
+            rows = [*learnt, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
                 _fit(config, rows, model, folder, number)
-            _close(config, folder, number, found, len(kept), curriculum, clock, stage)
+            _close(config, folder, number, found, len(learnt), curriculum, clock, stage)
         if (folder / "model").exists():
             model = folder / "model"
     return _link(config, out / "model", model)
@@ -132,9 +133,9 @@ def keep(
     return rows
 
 
-def _merge(earlier: list[Row], fresh: list[Row]) -> list[Row]:
-    """Add rows whose task and completion are not there yet."""
-    merged = {(row.task, row.completion[0]["content"]): row for row in [*earlier, *fresh]}
+def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
+    """The rows of all rounds, each task's equal answers once."""
+    merged = {(row.task, row.completion[0]["content"]): row for rows in rounds for row in rows}
     return list(merged.values())
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from tritonsmith import credit, evaluate, jsonl
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.data.faster_rows import write_rows
-from tritonsmith.data.lower import convert
+from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.pairs import read_pairs
 from tritonsmith.data.rows import Row
@@ -160,7 +160,7 @@ def _records(files: Sequence[Path]) -> list[Record]:
 def _lowered(config: Config, tasks: Sequence[Task], verifier: Verifier, out: Path) -> list[Record]:
     """Our own lowering's correct kernels, for the tasks as the model is asked for them."""
     style = models.prompt_style(config.model)
-    found = {task.id: pair for task in tasks if isinstance(pair := convert(as_asked(task, style)), Pair)}
+    found = {task.id: pair for task in tasks if isinstance(pair := templates(as_asked(task, style)), Pair)}
     wanted = [(task, 0) for task in tasks if task.id in found]
     drafts = {(name, 0): render_completion(pair.plan, pair.source) for name, pair in found.items()}
     return [one for one in evaluate.judged(wanted, drafts, verifier, out, "midend/lowering") if one.verdict.correct]

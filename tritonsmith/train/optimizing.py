@@ -6,7 +6,7 @@ from pathlib import Path
 from tritonsmith import config as configuration
 from tritonsmith.config import Config
 from tritonsmith.data.faster import Improvement, faster
-from tritonsmith.data.lower import convert
+from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.optimize import Account, optimize
 from tritonsmith.tasks.format import load_task
@@ -60,7 +60,7 @@ def as_trained(config: Config, midend: Path | None) -> Config:
 
 def lowering(task: Task) -> str | None:
     """A kernel without a model; None, with the reason in the log, where there is none."""
-    found = convert(task)
+    found = templates(task)
     if isinstance(found, Pair):
         return found.source
     log.info("%s: no lowering: %s", task.id, found.reason)
@@ -69,6 +69,6 @@ def lowering(task: Task) -> str | None:
 
 def rewriting(task: Task) -> str | None:
     """The lowering's kernel made faster by rules; None where none applies."""
-    plain = convert(task)
+    plain = templates(task)
     found = faster(task, plain) if isinstance(plain, Pair) else plain
     return found.after.source if isinstance(found, Improvement) else None

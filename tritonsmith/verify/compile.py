@@ -142,15 +142,16 @@ def capture_launches(target: str) -> Launches:
     return launches
 
 
-def lower_all(launches: Launches, lines: int = 0) -> list[dict[str, object]]:
+def lower_all(launches: Launches, lines: int = 0, whole: bool = True) -> list[dict[str, object]]:
     """Lower each captured launch; a row holds `assembly`, the text, and what a verdict says of a kernel.
 
-    `lines` is how many key lines of the intermediate code are wanted of each.
+    `lines` is how many key lines of the intermediate code are wanted of each. Not `whole`: the front end alone, to
+    Triton's own intermediate code, and no assembly.
     """
-    return [_lower(captured, lines) for captured in launches.captured if isinstance(captured, Captured)]
+    return [_lower(captured, lines, whole) for captured in launches.captured if isinstance(captured, Captured)]
 
 
-def _lower(captured: Captured, lines: int) -> dict[str, object]:
+def _lower(captured: Captured, lines: int, whole: bool) -> dict[str, object]:
     from triton._C.libtriton import ir as native
     from triton.compiler.compiler import ASTSource, make_backend
     from triton.compiler.errors import CompilationError
@@ -176,6 +177,9 @@ def _lower(captured: Captured, lines: int) -> dict[str, object]:
         if (node := getattr(error, "node", None)) is not None:
             error.candidate_line = get_jit_fn_file_line(captured.function)[1] + node.lineno - 1  # type: ignore
         raise
+    row: dict[str, object] = {"name": captured.name, "launches": captured.launches, "grid": list(captured.grid)}
+    if not whole:
+        return row
     text, ttgir = "ptx" if target.backend == "cuda" else "amdgcn", ""
     for name, stage in stages.items():
         module = stage(module, metadata)  # type: ignore[operator]
@@ -184,13 +188,11 @@ def _lower(captured: Captured, lines: int) -> dict[str, object]:
         if name == text:
             break
     return {
-        "name": captured.name,
-        "launches": captured.launches,
+        **row,
         "shared": int(str(metadata.get("shared", 0))),
         "assembly": str(module),
         "warps": metadata.get("num_warps"),
         "stages": metadata.get("num_stages"),
-        "grid": list(captured.grid),
         "lines": ir.key_lines(ttgir, str(module), lines) if lines else [],
     }
 

@@ -62,6 +62,20 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
     return findings
 
 
+def beyond_hardware(label: str, finding: Finding, cuda: bool) -> bool:
+    """Whether a variant fails for no more than that its sizes, which are not the task's, need a larger GPU.
+
+    Where Triton refuses a launch (`finding`), the kernel is for the sizes that it was asked for: a block that holds a
+    row is honest until a row is too long. It must then be right at odd sizes: see `told_at_other_sizes`.
+    """
+    return cuda and label == "larger dimensions" and finding.rule == "resources"
+
+
+def told_at_other_sizes(right: Collection[str]) -> bool:
+    """Whether a candidate was right on variants (by label) that show it is for more sizes than the task's."""
+    return {"as given", "odd sizes"} <= set(right)
+
+
 def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping[str, object]) -> list[Finding]:
     """What a forward launches that it did not launch when it was compiled, at the same sizes and on the same values.
 
@@ -102,6 +116,17 @@ def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[
         message = f"called again on the same contents {other} reads, writes or multiplies another amount"
         return [Finding(rule="cache", message=message)]
     return []
+
+
+def pieces(seen: Mapping[str, object]) -> int:
+    """Pieces of memory that a forward keeps and that its answer may hang on; see `kept`."""
+    return _count(seen, "pieces")
+
+
+KEPT = Finding(
+    rule="cache",
+    message="the answer hangs on memory that forward keeps: it is wrong where that holds what it held before the call",
+)
 
 
 def _launched(seen: Mapping[str, object], *words: str) -> list[str]:

@@ -205,6 +205,7 @@ def describe(error: object) -> Finding:
     kind, line = str(row.get("kind", "error")), row.get("line")
     memory = kind in ("MemoryError", "OutOfMemoryError") or "DefaultCPUAllocator" in str(row.get("message"))
     rule = "memory" if memory else "cuda" if "CUDA error" in str(row.get("message")) else "exception"
+    rule = "resources" if row.get("resources") is True else rule
     text = f"{kind}: {row.get('message', '')}".strip()[:2000]
     return Finding(rule=rule, message=text, line=line if isinstance(line, int) else None)
 

@@ -104,6 +104,7 @@ def _record(
     size = tuple(int(n) for n in grid) if isinstance(grid, (tuple, list)) else ()
     found = Launch(function.__name__, size)
     given = list(tensors((args, kwargs)))
+    watch.launches.given.update((address(tensor), tensor) for tensor in given)
     used = pointers.uses(kernel.asm["ttir"]) if kernel is not None else None
     if used is None or len(used.pointers) != len(given):
         watch.launches.written.update(address(t) for t in given)

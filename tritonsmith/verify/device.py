@@ -48,7 +48,7 @@ def _cuda_as(device: str) -> Iterator[None]:
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
     built, torch.version.cuda = torch.version.cuda, torch.version.cuda or "12.8"
-    # Rows of a task made smaller need not be the 16 bytes apart that the task's own are.
+    # Which descriptors the hardware refuses the interpreter says, as a finding; see `descriptors`.
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = lambda self: None
     try:

@@ -116,9 +116,9 @@ class Forwards:
             raise
         return rows(seen, "launches") or None
 
-    def lower(self) -> list[dict[str, object]]:
-        """The captured launches' assembly texts."""
-        return rows(self._talk.ask("capture", {"do": "compile"})[0], "kernels")
+    def lower(self, whole: bool = True) -> list[dict[str, object]]:
+        """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
+        return rows(self._talk.ask("capture", {"do": "compile", "whole": whole})[0], "kernels")
 
     def compile(self, variant: Variant) -> dict[str, object]:
         """Compile on the GPU what a forward launches; the next `run` on this variant goes on from here."""
@@ -162,6 +162,11 @@ class Forwards:
     def repeated(self, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on exactly what it was called on last."""
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True}
+        return self._talk.ask(self.mode, header, None, bytes_of(truth))
+
+    def put_back(self, piece: int, truth: numerics.Truth) -> Answer:
+        """Call the candidate once more on what it was called on last, a piece of its memory as it was before."""
+        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "put_back": piece}
         return self._talk.ask(self.mode, header, None, bytes_of(truth))
 
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tritonsmith.types import Finding, KernelStats, Mismatch, StageName, StageResult, Timing, Verdict
+from tritonsmith.types import STAGES, Finding, KernelStats, Mismatch, StageName, StageResult, Timing, Verdict
 
 
 @dataclass
@@ -21,6 +21,8 @@ class Outcome:
     mismatch: Mismatch | None = None
     kernels: list[KernelStats] = field(default_factory=list)
     timing: Timing | None = None
+    stands: StageName | None = None
+    """Of a failure that takes an earlier stage back: the last one that stands."""
 
 
 Stage = tuple[StageName, Callable[[], Outcome]]
@@ -44,9 +46,10 @@ def run(stages: Sequence[Stage], verdict: Verdict, staged: bool = True) -> Verdi
         verdict.kernels = outcome.kernels or verdict.kernels
         if not outcome.ok:
             failed = True
-            if name == "timing" and outcome.mismatch is not None:
-                # Wrong while it was timed: what the earlier stages saw was not what it does.
-                verdict.correct, verdict.stage = False, "tiny"
+            if outcome.stands is not None:
+                verdict.stage, reached = outcome.stands, STAGES.index(outcome.stands)
+                verdict.compiled = reached >= STAGES.index("compile")
+                verdict.correct = reached >= STAGES.index("full")
             continue
         verdict.stage = name
         verdict.compiled = verdict.compiled or name == "compile"

@@ -42,6 +42,7 @@ _NAMESPACES = (
     "random.Random", "gc", "sys", "os", "io", "json", "math", "socket", "socket.socket", "struct", "threading",
     "threading.Thread", "importlib", "linecache", "inspect", "traceback", "operator", "functools", "numpy",
     "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes", "tritonsmith.verify.runner",
+    "tritonsmith.verify.loading", "tritonsmith.verify.raised",
     "tritonsmith.verify.runner.Session", "tritonsmith.verify.observe", "tritonsmith.verify.observe.Operators",
     "tritonsmith.verify.observe.Launches", "tritonsmith.verify.wire", "tritonsmith.verify.timing",
     "tritonsmith.verify.timing.Stopwatch", "tritonsmith.verify.shadow", "tritonsmith.verify.shadow.Shadow",
@@ -49,7 +50,8 @@ _NAMESPACES = (
     "tritonsmith.verify.interpret", "tritonsmith.verify.work", "tritonsmith.verify.work.Work",
     "tritonsmith.verify.replay", "tritonsmith.verify.arguments", "tritonsmith.verify.combining",
     "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch", "tritonsmith.verify.cuda.Guards",
-    "tritonsmith.verify.ipc", "tritonsmith.verify.integrity",
+    "tritonsmith.verify.ipc", "tritonsmith.verify.integrity", "tritonsmith.verify.rehearsal",
+    "tritonsmith.verify.kept", "tritonsmith.verify.kept.Kept",
 )  # fmt: skip
 """Modules and classes whose callables are watched, where they are loaded; none is imported for it."""
 _INTERPRETED = ("triton.language",)

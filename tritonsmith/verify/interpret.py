@@ -12,8 +12,8 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify import arguments, bfloat16, combining, libdevice
-from tritonsmith.verify.observe import Launch, Launches, take_first_configuration, tensors
+from tritonsmith.verify import arguments, bfloat16, combining, descriptors, libdevice
+from tritonsmith.verify.observe import Launch, Launches, address, take_first_configuration, tensors
 from tritonsmith.verify.shadow import Shadow
 
 
@@ -43,6 +43,7 @@ def install(launches: Launches) -> None:
         arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
+        launches.given.update((address(tensor), tensor) for _, tensor in given)
         current.append(Shadow(launches, launch, given))
         patched.clear()
         try:
@@ -116,6 +117,13 @@ def install(launches: Launches) -> None:
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
         return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
 
+    def validate(self):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        strides = [int(stride.data.item()) for stride in self.strides]
+        itemsize = _width(self.base.get_element_ty())
+        message = descriptors.fault(int(self.base.data.item()), strides, itemsize)
+        if message is not None and current:
+            current[-1].misused("descriptor", message)
+
     def unseen(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         def call(*args):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN202
             launches.active = True
@@ -145,8 +153,7 @@ def install(launches: Launches) -> None:
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.squeeze()))
 
     interpreter._patch_lang_tensor = patch_lang_tensor
-    # A descriptor's rows must be 16 bytes apart on a GPU; those of a task made smaller need not be.
-    interpreter.TensorDescHandle.validate = lambda self: None  # type: ignore[method-assign]
+    interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     take_first_configuration()
 

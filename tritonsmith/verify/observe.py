@@ -49,6 +49,8 @@ class Launches:
     """True while the interpreter copies a launch's arguments: those torch calls are not the candidate's."""
     written: set[int] = field(default_factory=set)
     """Addresses of the storages that kernels wrote to."""
+    given: dict[int, torch.Tensor] = field(default_factory=dict)
+    """By its storage's address a tensor that a kernel was given, for as long as the forward runs."""
     violations: list[dict[str, object]] = field(default_factory=list)
     """Memory findings of the interpreter: rule, message, line."""
     unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class Launches:
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
-        for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
+        for part in (self.seen, self.written, self.given, self.violations, self.captured, self.unwritten):
             part.clear()
         self.count, self.lowered, self.peeked = 0, False, False
 

@@ -35,6 +35,11 @@ class Before:
         self._given = {name: tensor for name, tensor in named.items() if tensor.numel()}
         self._copies = {name: tensor.detach().clone() for name, tensor in self._given.items()}
 
+    @property
+    def places(self) -> Collection[int]:
+        """Addresses of the storages of inputs and weights."""
+        return {address(tensor) for tensor in self._given.values()}
+
     def effects(self, output: object, earlier: object = None) -> Effects:
         """What a forward did that gave `output`; `earlier` is what the call before it gave, still held."""
         changed = [name for name, tensor in self._given.items() if not _same(tensor, self._copies[name])]

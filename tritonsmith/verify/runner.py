@@ -4,13 +4,9 @@ Everything here shares a process with the candidate, so nothing here is believed
 from the values that come back. It holds no reference, no expected output and no seed of the inputs.
 """
 
+import copy
 import gc
-import importlib.util
-import linecache
-import random
 import socket
-import sys
-import traceback
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -18,15 +14,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from tritonsmith.verify import integrity, observe, replay, sizing, wire
+from tritonsmith.verify import integrity, loading, observe, raised, rehearsal, replay, sizing, wire
 from tritonsmith.verify.device import on_device
+from tritonsmith.verify.kept import Kept
 from tritonsmith.verify.work import Work
 
 if TYPE_CHECKING:
     from tritonsmith.verify import cuda, timing
-
-CANDIDATE = "candidate.py"
-"""File name under which the candidate's lines appear in tracebacks."""
 
 Answer = tuple[dict[str, object], wire.Tree]
 
@@ -61,7 +55,7 @@ def main(channel: socket.socket) -> None:
         except wire.WireError:
             return
         except BaseException as error:  # a candidate may raise anything, SystemExit included
-            wire.send(channel, {"error": describe(error)})
+            wire.send(channel, {"error": raised.describe(error)})
 
 
 class Session:
@@ -75,9 +69,14 @@ class Session:
         self.held: list[Sequence[object]] = []
         self.outputs: list[object] = []
         self.kept: object = None
+        self._memory = Kept()
         self._lines = 0
         self._before: integrity.Snapshot | None = None
         self._weights: set[str] = set()
+        self._plan: tuple[dict[str, object], dict[str, wire.Tree]] | None = None
+        """On CUDA, what the model was built from and with, until it has run."""
+        self._rehearsed = False
+        """Whether the model's kernels have only been compiled, so that what it prepared by them holds anything."""
         self._places: dict[str, torch.Tensor] = {}
         self._watch: cuda.Watch | None = None
         self._guards: cuda.Guards | None = None
@@ -109,7 +108,7 @@ class Session:
             self._watch.lines = self._lines
         self._before = integrity.snapshot()
         with on_device(self.device):
-            self.module = _import(str(header["source"]))
+            self.module = loading.import_source(str(header["source"]))
         return {"ok": True}, None
 
     def check(self, _: dict[str, object], __: wire.Tree) -> Answer:
@@ -118,12 +117,12 @@ class Session:
 
     def reset(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Forget the candidate, so that the next one finds the process as this one did."""
-        self.module = self.model = None
+        self.module = self.model = self._plan = None
         self.launches.clear()
+        self._memory = Kept()
         if self._watch is not None:
             self._watch.forget()
-        sys.modules.pop("candidate", None)
-        linecache.cache.pop(CANDIDATE, None)
+        loading.forget()
         gc.collect()
         return self.release({}, None)
 
@@ -161,6 +160,10 @@ class Session:
     def release(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Give memory back to the GPU: the judge, and other runners, need it for the next inputs."""
         self.kept = None
+        self._memory = Kept()
+        self.launches.given.clear()
+        if not self._rehearsed:
+            self._plan = None
         self.held.clear()
         self.outputs.clear()
         self._release()
@@ -181,7 +184,17 @@ class Session:
         """
         if self.module is None or not isinstance(tree, dict):
             raise RuntimeError("nothing is loaded")
-        self.model = None
+        self.model = self._plan = None
+        self._memory = Kept()
+        loaded = self._built(header, tree)
+        if self.mode == "cuda":
+            self._plan = header, tree
+        self._rehearsed = False
+        self._release()
+        return {"ok": True, "loaded": loaded}, None
+
+    def _built(self, header: dict[str, object], tree: dict[str, wire.Tree]) -> int:
+        """Build the model; gives how many of the reference's weights were loaded."""
         model = self._construct(tree["init"], int(str(header["seed"])))
         if not isinstance(model, nn.Module):
             raise TypeError("ModelNew is no nn.Module")
@@ -191,19 +204,16 @@ class Session:
         model = model.to(self.device)
         self.model = model
         self._weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
-        loaded = _load_state(model, tree["state"])
-        self._release()
-        return {"ok": True, "loaded": loaded}, None
+        return loading.load_state(model, tree["state"])
 
     def _construct(self, init: wire.Tree, seed: int) -> object:
         """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
-        arguments = _sequence(init)
         devices = ("cuda", "cpu") if self.mode == "cuda" else ("cpu",)
         for device in devices:
-            _seed(seed)
+            loading.seed(seed)
             try:
                 with on_device(self.device), torch.device(device):
-                    return self.module.ModelNew(*arguments)  # type: ignore[union-attr]
+                    return self.module.ModelNew(*loading.sequence(copy.deepcopy(init)))  # type: ignore[union-attr]
             except Exception:  # the candidate's; the last place's is told
                 if device == devices[-1]:
                     raise
@@ -213,12 +223,19 @@ class Session:
         """Call `forward` once on the inputs; answers with the outputs and what was seen to run.
 
         `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
-        with `refill` the tree is written into their storage first.
+        with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
+        holds something else than the last call left there; see `kept`. `effects` asks for what calls change and keep.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
+        if self._rehearsed and self._plan is not None:
+            self._built(*self._plan)
+        self._rehearsed, self._plan = False, None
+        if (piece := header.get("put_back")) is not None:
+            self._memory.pieces[int(str(piece))]()
         if header.get("refill"):
             replay.refill(self.kept, tree)
+            self._memory.before()
         inputs = self.kept if header.get("kept") else observe.to_device(tree, self.device)
         before = replay.Before(inputs, self.model, self._weights) if header.get("effects") else None  # type: ignore[arg-type]
         earlier = self.outputs if header.get("kept") else None
@@ -246,11 +263,22 @@ class Session:
         }
         if before is not None:
             seen["effects"] = before.effects(output, earlier)
+            seen["pieces"] = self._kept_by(before, header)
+        self.launches.given.clear()
         self.outputs = [output]
         del operators, work
         if not header.get("keep"):
             self._release()
         return seen, output if header.get("values", True) else None
+
+    def _kept_by(self, before: replay.Before, header: dict[str, object]) -> int:
+        """Note the memory that launches were given; how many pieces of it an answer may hang on."""
+        if header.get("refill"):
+            self._memory.after(self.launches.given.keys())
+        elif header.get("kept") and header.get("put_back") is None:
+            self._memory.repeated(self.launches.given.keys())
+        self._memory.meet(self.launches.given.values(), before.places)
+        return len(self._memory.pieces)
 
     def _broken_guards(self) -> list[dict[str, object]]:
         if self._guards is None:
@@ -263,17 +291,19 @@ class Session:
     def compile(self, header: dict[str, object], tree: wire.Tree) -> Answer:
         """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches.
 
-        That forward is watched as every other one is, but fresh memory stays as it is: nothing writes to it.
+        That forward is watched as every other one is, but fresh memory stays as it is: nothing writes to it. What the
+        candidate kept of it is forgotten, and its model is built anew for the first forward that runs.
         """
         if self._watch is None:
             from tritonsmith.verify import compile as compiler
 
-            return {"kernels": compiler.lower_all(self.launches, self._lines)}, None
-        if self.model is None:
+            return {"kernels": compiler.lower_all(self.launches, self._lines, bool(header["whole"]))}, None
+        if self.model is None or self.module is None:
             raise RuntimeError("nothing is built")
         self.launches.clear()
         self._watch.stats.clear()
         self._watch.compile_only()
+        self._rehearsed, undo = True, rehearsal.remember(self.module)
         inputs = observe.to_device(tree, self.device)
         operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
         try:
@@ -281,6 +311,8 @@ class Session:
                 self.model(*inputs)
         finally:
             self._watch.run()
+            self.launches.given.clear()
+            undo()
         torch.cuda.synchronize()
         seen: dict[str, object] = {
             "operators": operators.counts,
@@ -303,11 +335,11 @@ class Session:
         self.launches.clear()
         self.launches.most = observe.MAX_LAUNCHES
         try:
-            _seed(int(str(header["seed"])))
+            loading.seed(int(str(header["seed"])))
             with torch.no_grad(), on_device("meta"):
                 with torch.device("meta"):
-                    model = self.module.ModelNew(*_sequence(tree["init"]))
-                model.to("meta")(*_sequence(tree["inputs"]))
+                    model = self.module.ModelNew(*loading.sequence(tree["init"]))
+                model.to("meta")(*loading.sequence(tree["inputs"]))
         except observe.Enough:
             pass
         except BaseException:
@@ -370,63 +402,3 @@ class Session:
     def device(self) -> str:
         """Where tensors live in this mode."""
         return "cuda" if self.mode == "cuda" else "cpu"
-
-
-def _import(source: str) -> ModuleType:
-    lines = source.splitlines(keepends=True)
-    # No mtime: linecache then never looks for the file, and inspect.getsource, which @triton.jit
-    # needs, is answered without anything written to the disk.
-    linecache.cache[CANDIDATE] = (len(source), None, lines, CANDIDATE)
-    spec = importlib.util.spec_from_loader("candidate", loader=None)
-    if spec is None:
-        raise RuntimeError("no module spec")
-    module = importlib.util.module_from_spec(spec)
-    module.__file__ = CANDIDATE
-    sys.modules["candidate"] = module
-    exec(compile(source, CANDIDATE, "exec"), module.__dict__)
-    return module
-
-
-def _sequence(tree: wire.Tree) -> Sequence[object]:
-    return tree if isinstance(tree, (list, tuple)) else ()
-
-
-def _seed(seed: int) -> None:
-    random.seed(seed)
-    torch.manual_seed(seed)
-
-
-def _load_state(model: nn.Module, state: wire.Tree) -> int:
-    own = model.state_dict()
-    same = {
-        name: value
-        for name, value in (state.items() if isinstance(state, dict) else ())
-        if name in own and isinstance(value, torch.Tensor) and own[name].shape == value.shape
-    }
-    model.load_state_dict(same, strict=False)
-    return len(same)
-
-
-def describe(error: BaseException) -> dict[str, object]:
-    """An exception as plain data: its kind, what it says, and the candidate's line."""
-    chain: list[BaseException] = []
-    root: BaseException | None = error
-    while root is not None and root not in chain:  # a candidate may chain an exception to itself
-        chain.append(root)
-        root = root.__cause__ or root.__context__
-    line = getattr(error, "candidate_line", None)
-    for link in chain:
-        for frame, number in traceback.walk_tb(link.__traceback__):
-            if frame.f_code.co_filename == CANDIDATE:
-                line = number
-    return {"kind": type(error).__name__, "message": _message(error, chain)[:2000], "line": line}
-
-
-def _message(error: BaseException, chain: list[BaseException]) -> str:
-    """The error's text; a compiler's error begins with its reason, which Triton puts last, or into the cause."""
-    text = str(error)
-    if not hasattr(error, "candidate_line"):
-        return text or type(error).__name__
-    causes = [link for link in chain if link is error or link is error.__cause__ or hasattr(link, "error_message")]
-    reason = getattr(causes[-1], "error_message", None) or str(causes[-1]) or type(causes[-1]).__name__
-    return f"{reason}\n{text.removesuffix(reason).rstrip()}"

@@ -16,14 +16,14 @@ def main() -> None:
     frame = Path(sys.argv[1])
     # Out of a cache of blocks, an access beyond a tensor would still be within an allocation; read when torch starts.
     os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
-    from tritonsmith.verify import runner, sanitizer, wire
+    from tritonsmith.verify import raised, sanitizer, wire
 
     header, tree = wire.decode(frame.read_bytes())
     try:
         _call(header, tree)
         answer: dict[str, object] = {"ok": True}
     except BaseException as error:  # a candidate may raise anything, SystemExit included
-        answer = {"error": runner.describe(error)}
+        answer = {"error": raised.describe(error)}
     (frame.parent / sanitizer.ANSWER).write_text(json.dumps(answer))
 
 

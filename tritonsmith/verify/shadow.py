@@ -202,6 +202,10 @@ class Shadow:
         """Note a matrix product."""
         self._launch.dot_flops += flops
 
+    def misused(self, rule: str, message: str) -> None:
+        """Note that a kernel asks for what the interpreter gives and the hardware does not."""
+        self._report(rule, message)
+
     def _split(
         self, pointers: Addresses, mask: Lanes, width: int, action: str
     ) -> tuple[Lanes, list[tuple[_Region, Lanes, npt.NDArray[np.int64], int]]]:

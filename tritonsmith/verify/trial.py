@@ -5,6 +5,7 @@ alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tri
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -13,7 +14,7 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Mismatch, Task
-from tritonsmith.verify import baselines, conduct, measure, numerics, policy, replay, roofline, share, wire
+from tritonsmith.verify import baselines, conduct, kept, measure, numerics, policy, replay, roofline, share, wire
 from tritonsmith.verify import compile as compiler
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, memory_findings, rows
 from tritonsmith.verify.forwards import Forwards
@@ -56,6 +57,8 @@ class Trial:
         """The launches at the task's own sizes, where they could be captured."""
         self._compiled: list[dict[str, object]] | None = None
         """The launches that were captured at tiny sizes and compiled."""
+        self._front = self._later = False
+        """Whether the compile stage was the front end alone, and whether the rest comes once values are right."""
         self._finite = True
 
     # The stages.
@@ -79,9 +82,11 @@ class Trial:
         except TaskError as error:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         finally:
-            self._talk.end("capture")
+            if not self._later:
+                self._talk.end("capture")
         sizes = ", launched at the task's own sizes" if self._launched is not None else ""
-        detail = findings[0].message if findings else _plural(len(kernels)) + sizes
+        made = "through the front end alone" if self._front else _plural(len(kernels))
+        detail = findings[0].message if findings else made + sizes
         return Outcome(not findings, detail, findings, kernels=kernels)
 
     def tiny(self) -> Outcome:
@@ -96,6 +101,8 @@ class Trial:
         if rebuilt and self._made_again(self._prepared().tiny.task):
             return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
+        if replayed.ok and self._later:
+            return self._assembled(outcome)
         return outcome if replayed.ok else replayed
 
     def full(self) -> Outcome:
@@ -162,9 +169,27 @@ class Trial:
         if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
             return [], findings
         self._launched = self._forwards.capture_whole()
-        lowered = self._forwards.lower()
-        self._compiled = rows(seen, "launches")
+        when, last = self._settings.assemble, self._settings.until == "compile"
+        self._front = when == "never" or (when == "right" and not last)
+        lowered = self._forwards.lower(whole=not self._front)
+        self._compiled, self._later = rows(seen, "launches"), self._front and when == "right"
+        if self._front:
+            return [], []
         return compiler.assemble(lowered, self._target, self._talk.deadline)
+
+    def _assembled(self, outcome: Outcome) -> Outcome:
+        """The tiny stage's outcome with the back end's figures, or the failure of what was put off until now."""
+        try:
+            kernels, findings = compiler.assemble(self._forwards.lower(), self._target, self._talk.deadline)
+        except RunnerFailed as failure:
+            return replace(self._failed(failure), stands="ast")
+        except wire.WireError as error:
+            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))], stands="ast")
+        finally:
+            self._talk.end("capture")
+        if findings:
+            return Outcome(False, findings[0].message, findings, stands="ast")
+        return replace(outcome, kernels=kernels)
 
     def _compile_here(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
         seen = self._forwards.compile(variant)
@@ -176,23 +201,35 @@ class Trial:
     def _compare_on(
         self, wanted: Callable[[Sizes], list[Variant]], sizes: Callable[[Sizes], str], again: bool = False
     ) -> Outcome:
-        ran, kernels = 0, []
+        right: list[str] = []
+        kernels: list[KernelStats] = []
+        beyond: RunnerFailed | None = None
         try:
             prepared = self._prepared()
             for variant in wanted(prepared):
-                outcome = self._one(variant, ran == 0, again)
+                try:
+                    outcome = self._one(variant, not right, again)
+                except RunnerFailed as failure:
+                    if not conduct.beyond_hardware(variant.label, failure.finding, self._gpu is not None):
+                        raise
+                    beyond = failure
+                    self._talk.ask(self._forwards.mode, {"do": "release"})
+                    continue
                 if outcome is None:
                     continue
                 if not outcome.ok:
                     self._talk.end("interpret")
                     return outcome
-                ran += 1
+                right.append(variant.label)
                 kernels = kernels or outcome.kernels
+            if beyond is not None and not conduct.told_at_other_sizes(right):
+                raise beyond
         except RunnerFailed as failure:
             return self._failed(failure)
         except TaskError as error:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
-        return Outcome(True, f"{sizes(prepared)}; {_plural(ran, 'variant')}", kernels=kernels)
+        beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
+        return Outcome(True, f"{sizes(prepared)}; {_plural(len(right), 'variant')}{beside}", kernels=kernels)
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""
@@ -246,12 +283,22 @@ class Trial:
                 if findings := replay.findings(seen, habits.effects, habits.passed.old):
                     break
             if not findings and replays.again:
-                findings = conduct.remembered(seen, self._forwards.repeated(replays.again[-1][1])[0])
+                truth = replays.again[-1][1]
+                again, _ = self._forwards.repeated(truth)
+                findings = conduct.remembered(seen, again) or self._hanging(again, truth)
             self._talk.ask(self._forwards.mode, {"do": "release"})
             findings = findings or self._integrity()
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(not findings, findings[0].message if findings else "", findings)
+
+    def _hanging(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
+        """Whether a right answer is an answer kept; `seen` is what a second call on the same contents showed."""
+        for piece in range(min(conduct.pieces(seen), kept.MOST)):
+            _, output = self._forwards.put_back(piece, truth)
+            if numerics.compare(truth, output, "memory of the call before") is not None:
+                return [conduct.KEPT]
+        return []
 
     def _passed(self) -> Passed:
         """What the reference merely passes on."""
@@ -319,7 +366,8 @@ class Trial:
         except RunnerFailed as failure:
             return Outcome(False, failure.finding.message, [failure.finding])
         if isinstance(found, Mismatch):
-            return _mismatched(found)
+            # Wrong while it was timed: what the earlier stages saw was not what it does.
+            return replace(_mismatched(found), stands="tiny")
         if changes:
             return Outcome(False, changes[0].message, changes)
         if isinstance(found, Finding):

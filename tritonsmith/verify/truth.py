@@ -4,9 +4,13 @@ Runs the task's code, never a candidate's. The comparison is `numerics`.
 """
 
 import copy
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded
 from tritonsmith.tasks.variants import leaves, map_tensors
@@ -15,26 +19,59 @@ from tritonsmith.verify.numerics import Truth
 _HALVES = (torch.float16, torch.bfloat16)
 _NUDGE = 4.0
 """By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
+_OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
+"""Parts of the names of operators that multiply matrices and are not in torch's register of operations."""
+_MUCH = 1 << 20
+"""Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
 
 
 def truth_of(model: nn.Module, inputs: list[object]) -> Truth:
     """Both outputs of the reference; raises whatever its code raises in its own dtype."""
     native = _detached(forward(model, inputs))
     double, wide = copy.deepcopy(model).double(), [map_tensors(item, _widen) for item in inputs]
+    products, much = _Products(), _much(native, model, inputs)
     try:
-        exact = _detached(forward(double, wide))
+        with products if much else nullcontext():
+            exact = _detached(forward(double, wide))
     except Exception:  # a reference that insists on its dtype is its own truth
-        exact, double, wide = native, model, inputs
+        exact, double, wide, much = native, model, inputs, 0
+    summed = 0 if products.found else much
     unit = _unit(native, inputs)
     if unit is None:
-        return Truth(exact, native)
+        return Truth(exact, native, summed=summed)
 
     def nearby(number: int) -> object:
         with seeded(number):
             moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in wide]
         return forward(double, moved)
 
-    return Truth(exact, native, nearby)
+    return Truth(exact, native, nearby, summed)
+
+
+def _much(native: object, model: nn.Module, inputs: list[object]) -> int:
+    """Elements of inputs and weights, 0 where no output is so small beside them that it may be a sum of very many."""
+    given = sum(tensor.numel() for tensor in [*leaves(inputs), *model.state_dict().values()])
+    least = min((tensor.numel() for tensor in leaves(native) if tensor.numel()), default=0)
+    return given if least and given // least >= _MUCH else 0
+
+
+class _Products(TorchDispatchMode):
+    """Looks for products of matrices, convolutions and what is made of them: there lower precision would pay."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = False
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        known = getattr(func, "_overloadpacket", None) in flop_registry
+        self.found |= known or any(word in str(func) for word in _OTHER_PRODUCTS)
+        return func(*args, **(kwargs or {}))
 
 
 def _unit(native: object, inputs: list[object]) -> float | None:

@@ -1,6 +1,8 @@
 # task: level1/cumsum
 # rule: out-of-bounds
-# The load has no mask: the last row reads what lies behind the tensor, the store leaves it out.
+# device: cpu
+# The load has no mask: the last row reads what lies behind the tensor, the store leaves it out. On a GPU the answer is
+# right, whatever lies there.
 import torch
 import triton
 import triton.language as tl

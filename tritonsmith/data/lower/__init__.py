@@ -5,6 +5,6 @@ emitters (`rows`, ...) write each kernel around an anchor. Its answers are what 
 believed before the verifier has called it correct. It does not search for speed.
 """
 
-from tritonsmith.data.lower.convert import convert, pieces
+from tritonsmith.data.lower.convert import convert, pieces, templates
 
-__all__ = ["convert", "pieces"]
+__all__ = ["convert", "pieces", "templates"]

@@ -19,7 +19,6 @@ from tritonsmith.data.lower.spatial import (
     axes,
     begin,
     listed,
-    local,
     nested,
     per_axis,
     product,
@@ -199,7 +198,7 @@ def _emit_product(conv: Conv, unit: Unit) -> None:
         kernel.pointer("bias", forward.held(op.tensor("bias")).name)
     shape = spatial_sizes(forward, conv.sizes())
     out = forward.allocate(unit.result, [f"{conv.x.name}.shape[0]", conv.filters, *shape])
-    pixels, launch = local(forward, "pixels"), local(forward, "grid")
+    pixels, launch = forward.local("pixels"), forward.local("grid")
     forward.lines.append(f"{pixels} = {out.name}.numel() // {out.name}.shape[1]")
     _sizes(conv, kernel, out, pixels)
     window = conv.window(kernel)

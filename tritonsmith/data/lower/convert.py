@@ -1,12 +1,14 @@
 """From a task to a candidate: the units in order, the class around them, and the plan."""
 
 import ast
+from dataclasses import replace
 
 from torch.utils import _pytree as pytree
 
 from tritonsmith.data.lower import attention, simplify, views
 from tritonsmith.data.lower.anchors import ALONE, ANCHORS, MORE_PROLOGUES, PROLOGUES
 from tritonsmith.data.lower.forward import Forward, members_read, numbers_written
+from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
@@ -60,12 +62,21 @@ def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair |
         return Miss(str(error))
     if not forward.kernels:
         return Miss("nothing to compute")
-    return Pair(_plan(forward), _assemble(forward, tree, model, arguments, result))
+    return Pair(_plan(forward), _assemble(forward, tree, model, _signature(written), result))
+
+
+def templates(task: Task) -> Pair | Miss:
+    """The candidate as a person would lay it out: each launch in a function right behind its kernel."""
+    return _laid_out(convert(task))
 
 
 def pieces(task: Task) -> Pair | Miss:
     """A candidate in more, shorter kernels, where that makes a difference: what is too deep to fuse all at once."""
-    return convert(task, most=PIECE)
+    return _laid_out(convert(task, most=PIECE))
+
+
+def _laid_out(pair: Pair | Miss) -> Pair | Miss:
+    return replace(pair, source=launchers(pair.source)) if isinstance(pair, Pair) else pair
 
 
 def _kind(op: Op) -> Kind:
@@ -175,7 +186,7 @@ def _returned(forward: Forward, output: object) -> str:
 # -- the class
 
 
-def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, arguments: list[str], result: str) -> str:
+def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, signature: str, result: str) -> str:
     kernels = [kernel.definition() for kernel in forward.kernels]
     libdevice = any("libdevice." in text for text in kernels)
     lines = [HEAD + ("from triton.language.extra import libdevice\n" if libdevice else ""), *_context(tree, model)]
@@ -185,13 +196,24 @@ def _assemble(forward: Forward, tree: ast.Module, model: ast.ClassDef, arguments
         lines += ["", text, ""]
     lines += ["", "class ModelNew(nn.Module):"]
     constructor = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-    if constructor is not None and len(constructor.body) > 1:
+    if constructor is not None and (len(constructor.body) > 1 or len(constructor.args.args) > 1):
         for member in _borrowed(model, constructor):
             lines += [*_indented(ast.unparse(member)), ""]
         lines += [*_indented(_constructor(constructor)), ""]
-    lines += [f"    def forward(self, {', '.join(arguments)}):"]
+    lines += [f"    def forward({signature}):"]
     lines += [f"        {line}" for line in [*forward.lines, f"return {result}"]]
     return "\n".join(lines) + "\n"
+
+
+def _signature(written: ast.FunctionDef) -> str:
+    """The task's own arguments; a default is what the numbers in the candidate were traced with, so any will do."""
+    arguments = [argument.arg for argument in written.args.args]
+    defaults = [
+        ast.unparse(one) if isinstance(one, (ast.Constant, ast.UnaryOp)) else "None" for one in written.args.defaults
+    ]
+    plain = len(arguments) - len(defaults)
+    given = [f"{name}={default}" for name, default in zip(arguments[plain:], defaults, strict=True)]
+    return ", ".join(["self", *arguments[1:plain], *given])
 
 
 def _borrowed(model: ast.ClassDef, constructor: ast.FunctionDef) -> list[ast.stmt]:

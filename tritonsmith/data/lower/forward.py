@@ -98,14 +98,22 @@ class Forward:
         self._held[value] = replace(held, shape=value.shape, sizes=sizes)
 
     def fresh(self) -> str:
-        """A new variable."""
+        """A new variable, none of the arguments' names."""
         self._buffers += 1
-        return f"t{self._buffers}"
+        name = f"t{self._buffers}"
+        return self.fresh() if name in self._arguments() else name
+
+    def local(self, name: str) -> str:
+        """A variable, by another name where an argument has this one."""
+        return f"out_{name}" if name in self._arguments() else name
+
+    def _arguments(self) -> set[str]:
+        return {value.name for value in self.program.inputs}
 
     def allocate(self, value: Value, shape: Sequence[str] | Held) -> Held:
         """Memory for a result: of the shape of a tensor that is there, or of these sizes."""
         last = any(value is one for one in self.program.outputs) and len(self.program.outputs) == 1
-        name = "out" if last else self.fresh()
+        name = "out" if last and "out" not in self._arguments() else self.fresh()
         kind = self._like(value)
         if isinstance(shape, Held) and (shape.sizes or not shape.contiguous):
             shape = [shape.size(d) for d in range(len(shape.shape))]

@@ -82,16 +82,17 @@ def _whole(forward: Forward, op: Op, unit: Unit, walk: Walk) -> None:
     walk.begin()
     _accumulate(walk, rule)
     plain = rule.finish.replace(" / {count}", "").replace("tl.sqrt(tl.sum(acc, axis=0))", "tl.sum(acc, axis=0)")
-    forward.lines.append(f"parts = min(triton.cdiv({first.name}.numel(), 1024), 1024)")
-    partial = forward.scratch("parts", first)
+    parts = forward.local("parts")
+    forward.lines.append(f"{parts} = min(triton.cdiv({first.name}.numel(), 1024), 1024)")
+    partial = forward.scratch(parts, first)
     pointer = kernel.pointer("out", partial)
     kernel.line(f"tl.store({pointer} + pid, {plain})")
     kernel.constant("BLOCK", "1024")
-    kernel.grid = "(parts,)"
+    kernel.grid = f"({parts},)"
     forward.emit(kernel)
     last = Kernel(forward.kernel_name(op.name))
     last.pointer("part", partial)
-    last.size("parts", "parts")
+    last.size("parts", parts)
     last.line("offs = tl.arange(0, BLOCK)")
     neutral = rule.neutral
     last.line(f"acc = tl.load(part_ptr + offs, mask=offs < parts, other={neutral})")

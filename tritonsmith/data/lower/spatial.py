@@ -164,11 +164,6 @@ def times(*factors: str) -> str:
     return " * ".join([str(number)] * (number != 1) + parts)
 
 
-def local(forward: Forward, name: str) -> str:
-    """A variable of `forward`, another name where an argument has this one."""
-    return f"out_{name}" if name in {value.name for value in forward.program.inputs} else name
-
-
 def spatial_sizes(forward: Forward, expressions: Sequence[str]) -> list[str]:
     """Variables for the spatial sizes of an output; what is a plain `.shape[i]` needs none."""
     names = []
@@ -176,7 +171,7 @@ def spatial_sizes(forward: Forward, expressions: Sequence[str]) -> list[str]:
         if " " not in expression:
             names.append(expression)
             continue
-        name = local(forward, name)
+        name = forward.local(name)
         forward.lines.append(f"{name} = {expression}")
         names.append(name)
     return names

@@ -86,7 +86,7 @@ class Kernel:
         outputs = [name for name in self.pointers if name.startswith("out")]
         inputs = [name for name in self.pointers if name not in outputs]
         parameters = [*inputs, *outputs, *self.sizes, *(f"{name}: tl.constexpr" for name in self.constants)]
-        head = _wrapped(f"def {self.name}(", parameters, "):")
+        head = wrapped(f"def {self.name}(", parameters, "):")
         return "\n".join(["@triton.jit", *head, *(f"    {line}" if line else "" for line in self.body)])
 
     def launch(self) -> list[str]:
@@ -95,7 +95,7 @@ class Kernel:
         ordered = [*(p for p in self.pointers if p not in outputs), *outputs]
         passed = [*(self.pointers[name] for name in ordered), *self.sizes.values()]
         passed += [f"{name}={expression}" for name, expression in self.constants.items()]
-        return _wrapped(f"{self.name}[{self.grid}](", passed, ")")
+        return wrapped(f"{self.name}[{self.grid}](", passed, ")")
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -106,7 +106,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return next(new for k in range(2, 100) if (new := f"{stem}{k}{ending}") not in taken)
 
 
-def _wrapped(opening: str, items: Sequence[str], closing: str) -> list[str]:
+def wrapped(opening: str, items: Sequence[str], closing: str) -> list[str]:
     """A call on one line, or its arguments on lines of their own, filled."""
     whole = f"{opening}{', '.join(items)}{closing}"
     if len(whole) <= _WIDTH:

@@ -1,5 +1,7 @@
 # task: level1/add
-# Tensor descriptors made in the kernel, with an allocator for their memory.
+# rule: descriptor | mismatch
+# Descriptors of rows that are no multiple of 16 bytes apart: the hardware drops the lower bits of a stride, and reads
+# something else.
 from typing import Optional
 
 import torch
