@@ -6,11 +6,11 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from tritonsmith.config import ConfigError, LoraSection, ModelConfig
+from tritonsmith.config import Config, ConfigError, LoraSection, ModelConfig
 from tritonsmith.data import pairs, work
 from tritonsmith.data.rows import Row
 from tritonsmith.tasks import graphs
-from tritonsmith.train import models
+from tritonsmith.train import models, trainer
 from tritonsmith.train import tokenizer as bpe
 
 shipped = pytest.mark.skipif(not (models.NANO / "model.safetensors").exists(), reason="nano's weights are not there")
@@ -55,6 +55,22 @@ def test_chat_template_extends_the_prompt(tokenizer: PreTrainedTokenizerFast) ->
 def test_prompt_style_is_full_for_other_models() -> None:
     assert models.prompt_style(ModelConfig(id="Qwen/Qwen2.5-Coder-7B-Instruct")) == "full"
     assert models.prompt_style(ModelConfig(id="nano", prompt_style="full")) == "full"
+
+
+@shipped
+def test_a_model_says_in_what_form_it_was_asked_last(tmp_path: Path) -> None:
+    config = Config()
+    config.model.prompt_style = "plain"
+    _, tokenizer = trainer.load(config, None)
+    tokenizer.save_pretrained(tmp_path)
+    assert models.prompt_style(ModelConfig(id=str(tmp_path))) == "plain"
+    assert str(tokenizer.chat_template).count("# prompts:") == 1
+
+
+@shipped
+def test_a_template_that_says_it_already_is_left_alone() -> None:
+    _, tokenizer = trainer.load(Config(), None)
+    assert tokenizer.chat_template == (models.NANO / "chat_template.jinja").read_text()
 
 
 def test_lora_takes_the_configured_numbers() -> None:

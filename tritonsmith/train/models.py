@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 NANO = Path(__file__).parent / "nano"
 """The shipped weights, configuration, tokenizer and chat template; `train.pretrain` reproduces them."""
+
+_MARK = "{{# prompts: {} #}}"
+_ANY_MARK = re.compile(r"\{# prompts: \w+ #\}")
 
 
 def load(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -89,15 +93,27 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path)
 
 
 def prompt_style(config: ModelConfig) -> Style:
-    """How prompts are written for this model: `auto` means as its chat template says (`tokenizer.template`), which that
-    of a model of `train.pretrain` does, and full for others.
+    """How prompts are written for this model: `auto` means as its chat template says (`tell_style`), which that of a
+    model that was trained here does, and full for others.
     """
     if config.prompt_style != "auto":
         return config.prompt_style
     template = (NANO if config.id == "nano" else Path(config.id)) / "chat_template.jinja"
-    text = template.read_text() if template.exists() else ""
-    told = next((style for style in get_args(Style) if f"{{# prompts: {style} #}}" in text), None)
-    return told or ("plain" if "<|task|>" in text else "full")
+    return _told(template.read_text() if template.exists() else "")
+
+
+def tell_style(tokenizer: PreTrainedTokenizerBase, style: Style) -> None:
+    """Have a model's chat template say how its prompts are written, unless `prompt_style` reads that of it already: who
+    asks a model that was trained further, asks it in the form that it learnt last.
+    """
+    template = tokenizer.chat_template
+    if isinstance(template, str) and _told(template) != style:
+        tokenizer.chat_template = _MARK.format(style) + _ANY_MARK.sub("", template)
+
+
+def _told(template: str) -> Style:
+    told = next((style for style in get_args(Style) if _MARK.format(style) in template), None)
+    return told or ("plain" if "<|task|>" in template else "full")
 
 
 def lora(section: LoraSection) -> LoraConfig:

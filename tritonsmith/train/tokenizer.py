@@ -6,8 +6,6 @@ a model reads and draws four times as many. Two things stay apart inside a line.
 belong to the language (block sizes, operators' constants): what was never seen can be copied. And numbered names (`v7`,
 `t2`) are pieces of their own, so that the ninth line of a kernel is written as the third one is, though no training
 text may have had nine.
-
-nano's shipped tokenizer was made by an earlier rule, which its `tokenizer.json` holds; nothing here changes it.
 """
 
 import re
@@ -15,8 +13,6 @@ from collections.abc import Iterable
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
-
-from tritonsmith.prompts import Style
 
 PAD, END, TASK, ANSWER = "<|pad|>", "<|end|>", "<|task|>", "<|answer|>"
 
@@ -27,11 +23,6 @@ CHAT_TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}<|answer|>{% endif %}"
 )
-
-
-def template(style: Style) -> str:
-    """The chat template of a model that was trained on prompts of a style, which it tells to `models.prompt_style`."""
-    return f"{{# prompts: {style} #}}{CHAT_TEMPLATE}"
 
 
 _FIXED = (

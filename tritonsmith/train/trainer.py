@@ -263,12 +263,15 @@ def load(
     own = config.model
     if folder is not None and (folder / "adapter_config.json").exists():
         base, tokenizer = models.load(own, spread)
+        models.tell_style(tokenizer, models.prompt_style(own))
         return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
     if master and not config.lora.enabled and not own.load_in_8bit:
         own = own.model_copy(update={"dtype": "float32"})
     if folder is not None:
         own = own.model_copy(update={"id": str(folder)})
-    return models.load(own, spread)
+    model, tokenizer = models.load(own, spread)
+    models.tell_style(tokenizer, models.prompt_style(config.model))
+    return model, tokenizer
 
 
 def overwrite(model: PreTrainedModel, fresh: PreTrainedModel | PeftModel) -> bool:

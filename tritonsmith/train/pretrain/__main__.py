@@ -73,7 +73,7 @@ def train(
     elif prompt == "plain":
         documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
     words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
-    words.chat_template = bpe.template(prompt)
+    models.tell_style(words, prompt)
     if length > size.positions:
         raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
     packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, width, prompt == "canonical")
