@@ -128,3 +128,22 @@ def test_a_spec_that_names_nothing_is_one_line(spec: str) -> None:
 
 def test_an_empty_folder_is_one_line(tmp_path: Path) -> None:
     assert "no task files" in _error(load_spec, str(tmp_path))
+
+
+def test_a_task_that_names_a_gpu_runs_where_it_is() -> None:
+    source = DOUBLE.source.replace("torch.randn(", "torch.randn(device='cuda', size=").replace("64, 48)", "(64, 48))")
+    assert "cuda" in source
+    module = TaskModule.of(Task(id="t", level=1, source=source))
+    for device in ("cpu", "meta"):
+        (given,) = module.inputs(0, device)
+        assert isinstance(given, torch.Tensor) and given.device.type == device
+    moved = DOUBLE.source.replace("torch.randn(64, 48)", "torch.randn(64, 48).cuda().to('cuda:0')")
+    assert moved != DOUBLE.source
+    (given,) = TaskModule.of(Task(id="t", level=1, source=moved)).inputs(0)
+    assert isinstance(given, torch.Tensor) and given.device.type == "cpu"
+
+
+def test_a_kernelbench_checkout_needs_not_have_every_level(tmp_path: Path) -> None:
+    _file(tmp_path, name="level3/1_Net.py")
+    (task,) = load_spec(f"kernelbench:{tmp_path}")
+    assert task.level == 3

@@ -26,7 +26,7 @@ POINTERS = """class ModelNew(nn.Module):
 def test_a_copy_of_nonnegative_inputs_is_no_relu(verifier: Verifier) -> None:
     """The task's own inputs cannot tell; the verifier adds inputs that can, multi_input or not."""
     verdict = judge(verifier, RELU, COPY)
-    assert verdict.mismatch is not None and verdict.mismatch.variant == "signed values"
+    assert verdict.mismatch is not None and verdict.mismatch.variant == "negative values"
 
 
 def test_a_relu_is_a_relu_on_hardened_inputs(verifier: Verifier) -> None:

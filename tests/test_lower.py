@@ -5,7 +5,7 @@ import re
 import pytest
 from judging import judge
 
-from tritonsmith.data.lower import convert, pieces
+from tritonsmith.data.lower import convert, pieces, templates
 from tritonsmith.data.lower.convert import _kind
 from tritonsmith.data.lower.trace import Untraceable, trace
 from tritonsmith.data.pair import Miss, Pair
@@ -214,3 +214,68 @@ def test_pieces_bound_the_operators_of_a_kernel(verifier: Verifier) -> None:
 
 def test_pieces_have_no_answer_of_their_own_where_nothing_is_deep() -> None:
     assert isinstance(pieces(task("return torch.relu(x) + 1.0")), Miss)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("return torch.multiply(x, 2.0)", "return x * 2.0"),
+        ("return torch.clip(x, min=0.5)", "return torch.clamp(x, min=0.5)"),
+        ("return torch.true_divide(x, 3.0)", "return x / 3.0"),
+        ("return F.relu(F.dropout(x, 0.0))", "return F.relu(x)"),
+        ("return torch.concat((x, x), 1)", "return torch.cat((x, x), 1)"),
+    ],
+)
+def test_other_names_of_an_operator_have_the_same_answer(first: str, second: str) -> None:
+    assert answer(task(first)) == answer(task(second))
+
+
+def test_a_number_that_forward_makes_a_tensor_of_is_a_number() -> None:
+    source = answer(task("return torch.min(x, torch.tensor(self.most))", "self.most = 0.25"))
+    assert "tl.minimum(x, most)" in source and "self.most" in source
+
+
+def test_a_tensor_that_is_overwritten_before_it_is_read_is_no_constant() -> None:
+    source = answer(task("self.state.copy_(x)\nreturn self.state * 2.0", "self.state = torch.zeros(6, 10)"))
+    assert "x * 2.0" in source
+
+
+def test_an_argument_that_is_a_number_is_passed_on() -> None:
+    scaled = _numbered("return x * s", "3.14")
+    assert "launch_mul(x, s)" in laid_out(scaled)
+    unclear = convert(_numbered("return x * s + 3.14", "3.14"))
+    assert isinstance(unclear, Miss) and "number" in unclear.reason
+
+
+def laid_out(one: Task) -> str:
+    """The candidate's source with its launches in functions."""
+    pair = templates(one)
+    assert isinstance(pair, Pair), pair
+    return pair.source
+
+
+def _numbered(forward: str, number: str) -> Task:
+    one = task(forward)
+    source = one.source.replace("forward(self, x)", "forward(self, x, s)").replace("10)]", f"10), {number}]")
+    return one.model_copy(update={"source": source})
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        _numbered("return torch.tanh(x) * s", "3.14"),
+        task("return torch.min(x, torch.tensor(0.25)) - torch.log(torch.tensor(5.0))"),
+        task("return x[self.places].transpose(0, 1)", "self.register_buffer('places', torch.tensor([3, 0, 5, 3]))"),
+        task("return x[:, self.places]", "self.register_buffer('places', torch.tensor([[3, 0], [5, 3]]))"),
+        task("return x.unfold(0, 2, 2).unfold(1, 5, 5).reshape(-1, 10) * 2.0"),
+        task("return torch.einsum('ab,cb,cd->ad', x, y, z)", shapes={"x": "6, 10", "y": "8, 10", "z": "8, 12"}),
+        task(
+            "return torch.einsum('bik,bjk,bij,bjd->bid', x, y, z, w)",
+            shapes={"x": "2, 4, 6", "y": "2, 5, 6", "z": "2, 4, 5", "w": "2, 5, 3"},
+        ),
+    ],
+    ids=["number", "constants", "rows", "columns", "unfold", "einsum3", "einsum4"],
+)
+def test_what_others_write_is_right(verifier: Verifier, one: Task) -> None:
+    verdict = judge(verifier, one, laid_out(one))
+    assert verdict.correct, (verdict.stages, verdict.mismatch, verdict.findings)

@@ -36,12 +36,23 @@ class Filled(nn.Module):
 
 
 def test_what_takes_no_computing_is_free_and_what_was_there_is_old() -> None:
-    assert passed(Rotary(), [torch.rand(3, 8)]) == Passed(frozenset({1, 2, 3, 4, 5}), frozenset({1, 2, 3}))
+    assert passed(Rotary(), [torch.rand(3, 8)]) == Passed(frozenset({1, 2, 3, 4, 5}), frozenset({1, 2, 3}), reads=True)
 
 
 def test_where_moving_is_the_task_only_what_stays_is_free() -> None:
-    assert passed(Moved(), [torch.rand(3, 8)]) == Passed(frozenset({0}), frozenset({0}), moving=True)
+    assert passed(Moved(), [torch.rand(3, 8)]) == Passed(frozenset({0}), frozenset({0}), moving=True, reads=True)
 
 
 def test_what_is_computed_in_place_is_computed() -> None:
-    assert passed(Filled(), [torch.rand(3, 8)]) == Passed()
+    assert passed(Filled(), [torch.rand(3, 8)]) == Passed(reads=True)
+
+
+class Table(nn.Module):
+    """A table that the sizes tell."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cos(torch.arange(x.shape[0]))
+
+
+def test_what_the_sizes_tell_reads_nothing() -> None:
+    assert not passed(Table(), [torch.rand(3, 8)]).reads

@@ -106,7 +106,7 @@ def test_divisibility_is_kept() -> None:
     [
         LINEAR.replace("return self.linear(x)", "raise RuntimeError('never')"),
         LINEAR.replace("torch.randn(batch, n)", "undefined"),
-        LINEAR.replace("return self.linear(x)", "assert x.shape[0] > 2000\n        return self.linear(x)"),
+        LINEAR.replace("return self.linear(x)", "assert min(x.shape) > 2000\n        return self.linear(x)"),
     ],
 )
 def test_a_task_without_a_smaller_size_is_said_to_be_so(source: str) -> None:
@@ -204,3 +204,63 @@ def test_a_size_at_which_equals_are_broadcast_is_passed_over() -> None:
     small = scaling.tiny(Task(id="halves", level=2, source=HALVES))
     model, inputs = TaskModule.of(small.task).model(0), TaskModule.of(small.task).inputs(0)
     assert [half.shape for half in model.inner(inputs[0]).chunk(2, dim=1)] == [inputs[1].shape] * 2
+
+
+def _network(layers: str, shape: str, sizes: str, given: str = "", arguments: str = "") -> Task:
+    return _task(f"""import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self{arguments}):
+        super().__init__()
+        self.layers = nn.Sequential({layers})
+
+    def forward(self, x):
+        return self.layers(x)
+
+{sizes}
+
+def get_inputs():
+    return [torch.rand({shape})]
+
+def get_init_inputs():
+    return [{given}]
+""")
+
+
+def test_sizes_that_are_bound_to_each_other_are_divided_alike() -> None:
+    upsampled = "nn.ConvTranspose2d(filters, filters, 2, stride=2), nn.LayerNorm(filters)"
+    task = _network(upsampled, "64, filters, 32, width", "filters, width = 256, 128", "filters", ", filters")
+    for small in (scaling.tiny(task), scaling.full(task)):
+        _, filters, _, width = _shapes(small.task)[0]
+        assert filters == 2 * width < 128
+
+
+def test_a_network_of_fixed_width_is_tried_with_a_smaller_batch() -> None:
+    task = _network("nn.Conv2d(3, 8, 5), nn.Flatten(), nn.Linear(8 * 28 * 28, 10)", "batch, 3, 32, 32", "batch = 512")
+    assert _shapes(scaling.full(task).task)[0] == _shapes(scaling.tiny(task).task)[0] == (4, 3, 32, 32)
+
+
+def test_what_the_constructor_is_given_stays_where_nothing_else_runs() -> None:
+    layers = "nn.Conv2d(3, filters, 3), nn.GroupNorm(groups, filters)"
+    task = _network(layers, "128, 3, 64, 64", "filters, groups = 24, 8", "filters, groups", ", filters, groups")
+    batch, channels, height, _ = _shapes(scaling.full(task).task)[0]
+    assert channels == 3 and batch < 128 and height < 64
+
+
+def test_a_count_of_layers_stays() -> None:
+    layers = "*(nn.Linear(one, one) for one in widths)"
+    task = _network(layers, "64, width", "width = 1024\nwidths = [width] * 12", "widths", ", widths")
+    for small in (scaling.tiny(task), scaling.full(task)):
+        assert "] * 12" in small.task.source
+    larger = scaling.resized(scaling.full(task).task.source, lambda value: 2 * value)
+    assert "] * 12" in larger and _shapes(_task(larger))[0] > _shapes(scaling.full(task).task)[0]
+
+
+def test_a_network_that_nothing_scales_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = _network("nn.Flatten(), nn.Linear(3 * 512 * 512, 4096)", "64, 3, 512, 512", "")
+    built: list[object] = []
+    monkeypatch.setattr(scaling, "forward", lambda *given: built.append(given))
+    with pytest.raises(TaskError, match="cannot be scaled"):
+        scaling.full(task)
+    assert not built

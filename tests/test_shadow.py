@@ -267,14 +267,27 @@ def test_tensor_descriptors_pass_where_rows_are_16_bytes_apart(verifier: Verifie
     assert verdict.correct, (verdict.findings, verdict.mismatch)
 
 
-@pytest.mark.parametrize(("host", "line"), [(True, 21), (False, 11)], ids=["host", "device"])
+@pytest.mark.parametrize(
+    ("host", "rule", "line", "message"),
+    [
+        (True, "exception", 20, "strides must be 16-byte aligned"),
+        (False, "descriptor", 11, "stride 0 of a tensor descriptor is 188 bytes"),
+    ],
+    ids=["host", "device"],
+)
 def test_tensor_descriptors_of_other_rows_are_found_in_the_kernel_or_its_launch(
-    verifier: Verifier, host: bool, line: int
+    verifier: Verifier, host: bool, rule: str, line: int, message: str
 ) -> None:
-    verdict = judge(verifier, DOUBLE, _by_descriptors(host))  # tiny: 4 x 3
+    odd = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 47")})
+    verdict = judge(verifier, odd, _by_descriptors(host))
     finding = verdict.findings[0]
-    assert (finding.rule, finding.line) == ("descriptor", line)
-    assert "stride 0 of a tensor descriptor is 12 bytes" in finding.message
+    assert (finding.rule, finding.line) == (rule, line)
+    assert message in finding.message
+
+
+def test_kernels_that_need_room_for_a_tile_are_tried_where_there_is_some(verifier: Verifier) -> None:
+    verdict = judge(verifier, DOUBLE, _by_descriptors(False))  # rows of 3 elements at tiny sizes, of 48 at its own
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
 
 
 def test_bfloat16_rounds_to_nearest_even_as_torch_does() -> None:

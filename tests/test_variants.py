@@ -32,6 +32,8 @@ def test_on_means_five_and_those_beyond() -> None:
         "negative values",
         "large values",
         "sparse values",
+        "other masks",
+        "other weights",
         "strided storage",
         "new contents in the same storage",
     ]
@@ -166,6 +168,25 @@ def test_nonnegative_values_stay_so(values: Values) -> None:
 
 def test_a_unit_interval_is_kept() -> None:
     assert float(_redistributed(_normal().sigmoid(), "large").max()) <= 1
+
+
+def test_what_rand_draws_promises_no_sign_and_no_bound() -> None:
+    assert float(_redistributed(torch.rand(64, 48), "negative").max()) <= 0
+    assert float(_redistributed(torch.rand(64, 48), "large").max()) > 100
+
+
+@pytest.mark.parametrize(
+    "mask", [torch.ones(64, dtype=torch.bool), torch.ones(64), torch.zeros(64), torch.full((64,), 9)]
+)
+def test_what_is_all_alike_is_so_no_more(mask: torch.Tensor) -> None:
+    other = adapt([mask], Variant("v", DOUBLE, values="masks"))[0]
+    assert isinstance(other, torch.Tensor) and other.dtype == mask.dtype and len(other.unique()) > 1
+    assert float(other.double().abs().max()) <= max(1.0, float(mask[0]))
+
+
+def test_inputs_that_are_not_all_alike_have_no_other_masks() -> None:
+    with pytest.raises(ValueError):
+        adapt([torch.randn(8)], Variant("v", DOUBLE, values="masks"))
 
 
 def test_positive_values_do_not_become_zero() -> None:

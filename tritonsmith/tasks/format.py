@@ -7,7 +7,7 @@ import copy
 import hashlib
 import linecache
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import cast
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from tritonsmith.errors import UserError
 from tritonsmith.types import Task
@@ -80,7 +81,7 @@ class TaskModule:
 
     def inputs(self, seed: int, device: str = "cpu") -> list[object]:
         """Draw `get_inputs()` on a device under a seed."""
-        with seeded(seed), torch.device(device):
+        with seeded(seed), on(device):
             drawn = cast(Callable[[], Sequence[object]], self.names["get_inputs"])()
         return list(drawn)
 
@@ -91,9 +92,45 @@ class TaskModule:
     def model(self, seed: int, device: str = "cpu") -> nn.Module:
         """Build the reference under a seed."""
         arguments = self.init_inputs()
-        with seeded(seed), torch.device(device):
+        with seeded(seed), on(device):
             model = cast(Callable[..., nn.Module], self.names["Model"])(*arguments)
         return model.to(device)
+
+
+@contextmanager
+def on(device: str) -> Iterator[None]:
+    """Run a block whose tensors are made on a device, those too that it asks to be on a GPU.
+
+    A task that names `cuda` was written beside one; where it runs here is not its own to say.
+    """
+    with torch.device(device), _Moved(device):
+        yield
+
+
+class _Moved(TorchFunctionMode):
+    """Takes `cuda` for the device."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self._device = torch.device(device)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        if func is torch.Tensor.cuda:
+            return cast(torch.Tensor, args[0]).to(self._device)
+        args = [self._here(one) for one in args] if func is torch.Tensor.to else args
+        named = {name: self._here(one) if name == "device" else one for name, one in (kwargs or {}).items()}
+        return func(*args, **named)
+
+    def _here(self, given: object) -> object:
+        if isinstance(given, (str, torch.device)) and str(given).partition(":")[0] == "cuda":
+            return self._device
+        return given
 
 
 @contextmanager

@@ -58,11 +58,15 @@ def task_of(row: Row) -> Task:
 
 
 def _checkout(folder: Path) -> Path | None:
-    return next((path for path in (folder / "KernelBench", folder) if (path / "level1").is_dir()), None)
+    return next((path for path in (folder / "KernelBench", folder) if _levels(path)), None)
+
+
+def _levels(root: Path) -> list[Path]:
+    return sorted(path for path in root.glob("level[1-9]") if path.is_dir())
 
 
 def _files(root: Path, level: str, rest: str) -> list[Task]:
-    levels = [root / level] if level else sorted(path for path in root.glob("level[1-9]") if path.is_dir())
+    levels = [root / level] if level else _levels(root)
     files = [file for path in levels for file in sorted(path.glob("*.py"), key=lambda file: _number(file.stem))]
     if not files:
         raise TaskError(f"kernelbench:{rest}: no task files in {', '.join(path.name for path in levels)}")

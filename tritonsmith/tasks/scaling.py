@@ -4,29 +4,32 @@ Every integer literal that sizes something goes through one map of values, so th
 equal and multiples stay multiples. Reached are the module's own assignments and the bodies of
 `get_inputs` and `get_init_inputs`; the model's code is never touched. A range of random integers that the model's
 code names as well (classes, rows of an embedding) stays as it is; so do all constants that it names where the task
-runs at no other size. Does not guess what a constant means: whether a scaled task makes sense is found out by running
+runs at no other size. Where no cap on the constants gives a size that runs, all are divided alike, which keeps how they
+stand to each other. Does not guess what a constant means: whether a scaled task makes sense is found out by running
 the reference on it.
 """
 
 import ast
-import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch._ops import OpOverload
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from tritonsmith.source import parse
+from tritonsmith.tasks.dry import Dry, dry, elements, given, same_operators, tensors
+from tritonsmith.tasks.dry import runs_without_data as runs_without_data
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
 
 LIGHT_CAPS = (4096, 2048, 1024, 512)
 FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
+ROOMY_CAPS = (31, 63, 127, 255)
+"""Halving down to these leaves 16 at least of what was 16 or more."""
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
-
+DIVISORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+SMALL = 8
+"""Constants up to this are kernel sizes, strides and groups more often than sizes; divided sizes leave them alone."""
 
 _RANDOM_INTEGERS = ("randint", "randint_like", "random_")
 """Functions that draw integers between bounds; sizes are given to them in tuples."""
@@ -44,6 +47,8 @@ class Bound:
 
 FULL = Bound(1 << 15, 1 << 23)
 """What the interpreter bears in tenths of a second; it takes 0.1 s for a 128^3 matmul."""
+HEAVY = Bound(1 << 21, 1 << 25)
+"""What it bears in seconds: for networks whose own code says how many weights they have, which stay as they are."""
 LIGHT = Bound(1 << 12, 1 << 19)
 """What it bears in hundredths: for variants that change the values and not the sizes. With these at the full size,
 judging 40 generated graphs on two cores took 0.81 a second; all at this size 1.63 (all variants, timing off)."""
@@ -129,16 +134,31 @@ class _Integers(ast.NodeTransformer):
 
 
 def tiny(task: Task) -> Scaled:
-    """The smallest version on which the reference runs."""
-    return _first(task, TINY_CAPS, None)
+    """The smallest version on which the reference runs; where it can be, one that the interpreter bears."""
+    for bound in (FULL, HEAVY):
+        try:
+            return _first(task, TINY_CAPS, bound, batch_first=bound is HEAVY)
+        except _TooLarge:
+            pass
+    return _first(task, TINY_CAPS, None, batch_first=True)
 
 
 def full(task: Task) -> Scaled:
-    """The task itself if the interpreter can bear it, else the largest version that it can."""
+    """The task itself if the interpreter can bear it, else the largest version that it can.
+
+    Where even the smallest is more than it likes, it is the smallest that it bears at all.
+    """
     try:
         return Scaled(task, None, _shapes(task, FULL))
     except _Unfit:
+        pass
+    try:
         return _first(task, FULL_CAPS, FULL)
+    except _TooLarge as error:
+        try:
+            return _first(task, TINY_CAPS, HEAVY, batch_first=True)
+        except TaskError:
+            raise error from None
 
 
 def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
@@ -149,94 +169,126 @@ def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
         pass
     caps = [cap for cap in (*LIGHT_CAPS, *FULL_CAPS) if full.cap is None or cap < full.cap]
     try:
-        return _first(task, caps, bound)
+        return _first(task, caps, bound, another=False)
     except TaskError:
         return full
 
 
-def runs_without_data(task: Task) -> bool:
-    """Whether the reference runs on tensors that have shapes alone; one that looks at its values does not."""
-    return _runs_without_data(task.source)
+def roomy(task: Task) -> Scaled | None:
+    """The smallest version whose sizes hold a tile of 16, the least that `tl.dot` multiplies; None if there is none.
 
-
-@functools.lru_cache(4096)
-def _runs_without_data(source: str) -> bool:
-    try:
-        with torch.device("meta"), torch.no_grad():
-            module = TaskModule.of(Task(id="sizes", level=1, source=source))
-            output = module.model(0, "meta")(*module.inputs(0, "meta"))
-    except Exception:  # whatever the user's code does with a size it cannot take
-        return False
-    return all(tensor.numel() for tensor in _tensors(output))
-
-
-@functools.lru_cache(4096)
-def _broadcast(source: str) -> tuple[object, ...] | None:
-    """Of each operator of a forward which dimensions of its operands are spread over the result's; None without data.
-
-    A size may turn a task into another one: halves of 3 have 2 elements and 1, and their product is no longer that of
-    equals.
+    Many a kernel takes a head's dimension for its block: it is right at 64, and says at 4 that it cannot be compiled.
     """
     try:
-        with torch.device("meta"), torch.no_grad():
-            module = TaskModule.of(Task(id="sizes", level=1, source=source))
-            model, inputs = module.model(0, "meta"), module.inputs(0, "meta")
-            with _Spread() as spread:
-                model(*inputs)
-    except Exception:  # whatever the user's code does with a size it cannot take
+        return _first(task, ROOMY_CAPS, HEAVY)
+    except TaskError:
         return None
-    return tuple(spread.seen)
 
 
-class _Spread(TorchDispatchMode):
-    """Notes of each operator on several tensors which of their dimensions are one where the result's are not."""
+def resized(source: str, change: Callable[[int], int]) -> str:
+    """The source with its sizes changed, and its counts of layers and steps as they are."""
+    plain = rescale(source, change)
+    if same_operators(source, plain):
+        return plain
+    sizing = _integers(node for node in parse(source).body if _sizes(node))
+    counts = [
+        count
+        for count in sizing
+        if change(count) != count and not same_operators(source, rescale(source, change, sizing - {count}))
+    ]
+    return rescale(source, change, counts)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[object] = []
 
-    def __torch_dispatch__(
-        self, func: OpOverload, types: object, args: tuple[object, ...] = (), kwargs: dict[str, object] | None = None
-    ) -> object:
-        output = func(*args, **(kwargs or {}))
-        given = [one.shape for one in args if isinstance(one, torch.Tensor)]
-        if isinstance(output, torch.Tensor) and len(given) > 1:
-            ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
-            self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
-        return output
+_TOO_LARGE = "it is too large for the interpreter"
+
+
+class _TooLarge(TaskError):
+    """No version runs within a bound, and some may run beyond it."""
 
 
 class _Unfit(Exception):
     """A size at which a task cannot be tried; says why."""
 
 
-def _first(task: Task, caps: Sequence[int], bound: Bound | None) -> Scaled:
-    reason = ""
+def _first(
+    task: Task, caps: Sequence[int], bound: Bound | None, another: bool = True, batch_first: bool = False
+) -> Scaled:
+    """The first version that runs within the bound, in the order of `_versions`.
+
+    `another`: where there is no other, one that calls other operators will do.
+    """
+    reason, other, whole, large = "", None, None, False
+    tried: set[str] = set()
+    for source, largest in _versions(task, caps, batch_first):
+        if source in tried:
+            continue
+        tried.add(source)
+        if bound is not None and elements(source) > bound.elements:
+            reason, large = _TOO_LARGE, True
+            continue
+        whole, one = whole or dry(task.source), dry(source)
+        if isinstance(whole, Dry) and isinstance(one, str):
+            reason = one
+            continue
+        if bound is not None and isinstance(one, Dry) and one.flops > bound.flops:
+            reason, large = _TOO_LARGE, True
+            continue
+        alike = not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread == whole.spread
+        if not alike and (other is not None or not another):
+            reason = reason or "it calls other operators there"
+            continue
+        small = task.model_copy(update={"source": source})
+        try:
+            found = Scaled(small, largest, _shapes(small, bound))
+        except _Unfit as unfit:
+            reason = str(unfit)
+            large = large or reason == _TOO_LARGE
+            continue
+        if alike:
+            return found
+        other = found
+    if other is not None:
+        return other
+    error = _TooLarge if large else TaskError
+    raise error(f"task {task.id} cannot be scaled down: the reference fails on every smaller size: {reason}")
+
+
+def _versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tuple[str, int]]:
+    """Sources at other sizes with the largest constant left, in the order in which they are to be tried.
+
+    `batch_first`: those in which the batch alone is smaller come before the others.
+    """
     try:
         named = named_by_the_model(task.source)
     except SyntaxError as error:
         raise TaskError(f"task {task.id} does not parse: {error}") from error
-    whole, another = _broadcast(task.source), None
-    for keep, cap in itertools.product(((), named) if named else ((),), caps):
-        source = rescale(task.source, lambda value, cap=cap: shrink(value, cap), keep)
-        small = task.model_copy(update={"source": source})
-        try:
-            found = Scaled(small, cap, _shapes(small, bound))
-        except _Unfit as unfit:
-            reason = str(unfit)
-            continue
-        if whole is None or (seen := _broadcast(source)) is None or len(seen) != len(whole) or seen == whole:
-            return found
-        another = another or found
-    if another is not None:
-        return another
-    raise TaskError(f"task {task.id} cannot be scaled down: the reference fails on every smaller size: {reason}")
+    sizing = _integers(node for node in parse(task.source).body if _sizes(node))
+    least_first, largest = list(caps) == sorted(caps), max(sizing, default=0)
+    keeps = ((), named) if named else ((),)
+
+    def capped(keep: Collection[int]) -> Iterator[tuple[str, int]]:
+        for cap in caps:
+            yield rescale(task.source, lambda value, cap=cap: shrink(value, cap), keep), cap
+
+    batch, arguments = given(task.source)
+    alone = [sizing - {batch}] if batch in sizing else []
+    for keep in [*alone, *keeps, arguments] if batch_first else [*keeps, arguments, *alone]:
+        yield from capped(keep)
+    for keep, divisor in itertools.product(keeps, reversed(DIVISORS) if least_first else DIVISORS):
+        if largest > divisor:
+            source = rescale(task.source, lambda value, divisor=divisor: divided(value, divisor), keep)
+            yield source, divided(largest, divisor)
+
+
+def divided(value: int, divisor: int) -> int:
+    """ceil(value / divisor) of a value that is a size; small ones stay."""
+    return -(-value // divisor) if value > SMALL else value
 
 
 def _shapes(task: Task, bound: Bound | None) -> str:
     """The inputs' shapes; raises _Unfit where the reference does not run or is larger than it may be."""
-    if bound is not None and _too_large(task, bound):
-        raise _Unfit("its inputs are too large for the interpreter")
+    if bound is not None and elements(task.source) > bound.elements:
+        raise _Unfit(_TOO_LARGE)
     try:
         module = TaskModule.of(task)
         inputs, model = module.inputs(0), module.model(0)
@@ -244,27 +296,9 @@ def _shapes(task: Task, bound: Bound | None) -> str:
             output = forward(model, inputs)
     except Exception as error:  # a size the reference cannot take fails in the user's code, in any way it likes
         raise _Unfit(one_line(error)) from error
-    elements = sum(t.numel() for t in [*_tensors(inputs), *model.parameters(), *_tensors(output)])
-    if bound is not None and (elements > bound.elements or counter.get_total_flops() > bound.flops):
-        raise _Unfit("it is too large for the interpreter")
-    if any(t.numel() == 0 for t in _tensors(output)):
+    total = sum(t.numel() for t in [*tensors(inputs), *model.parameters(), *tensors(output)])
+    if bound is not None and (total > bound.elements or counter.get_total_flops() > bound.flops):
+        raise _Unfit(_TOO_LARGE)
+    if any(t.numel() == 0 for t in tensors(output)):
         raise _Unfit("its output is empty")
-    return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in _tensors(inputs)) or "no tensors"
-
-
-def _too_large(task: Task, bound: Bound) -> bool:
-    """Whether the inputs alone are over the limit, found without allocating them."""
-    try:
-        with torch.device("meta"):
-            inputs = TaskModule.of(task).inputs(0, "meta")
-    except Exception:  # not every get_inputs runs on meta tensors; then it runs for real
-        return False
-    return sum(t.numel() for t in _tensors(inputs)) > bound.elements
-
-
-def _tensors(tree: object) -> list[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        return [tree]
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    return [t for item in tree for t in _tensors(item)] if isinstance(tree, (list, tuple)) else []
+    return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in tensors(inputs)) or "no tensors"

@@ -27,7 +27,7 @@ from torch.func import functional_call
 from torch.fx import traceback as fx_traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tritonsmith.tasks.format import TaskError, TaskModule, one_line, seeded
+from tritonsmith.tasks.format import TaskError, TaskModule, on, one_line, seeded
 from tritonsmith.types import Task
 
 logger = logging.getLogger(__name__)
@@ -197,8 +197,9 @@ def record(source: str) -> Recording:
     with FakeTensorMode(allow_non_fake_inputs=True), seeded(0), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
-            inputs = list(cast(Callable[[], Sequence[object]], module.names["get_inputs"])())
+            with on("cpu"):
+                model = cast(Callable[..., nn.Module], module.names["Model"])(*module.init_inputs())
+                inputs = list(cast(Callable[[], Sequence[object]], module.names["get_inputs"])())
         except Exception as error:  # a task is the user's code: whatever it raises is told to the user
             raise TaskError(f"the task cannot be built: {one_line(error)}") from error
         try:

@@ -6,18 +6,22 @@ nonnegative stays so, and probabilities stay probabilities. Rows of equal values
 zero makes any rounding as large as the answer.
 """
 
+import secrets
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
-from tritonsmith.tasks.scaling import rescale, runs_without_data
+from tritonsmith.tasks.dry import runs_without_data
+from tritonsmith.tasks.scaling import resized
 from tritonsmith.types import Task
 
-Values = Literal["negative", "large", "sparse", "signed"]
+Values = Literal["negative", "large", "sparse", "signed", "masks"]
 LARGE = 32.0
 """Factor of the large magnitudes; a power of two, so that it rounds nothing."""
+LARGEST = 128.0
+"""Factor of the large magnitudes for values between 0 and 1, as `torch.rand` draws them; exp overflows behind 88."""
 SPARSE = 1.6
 """What is nearer to zero than so many root mean squares becomes zero: 89 % of a normal distribution."""
 
@@ -39,6 +43,8 @@ class Variant:
     """Another distribution of floating-point inputs, None for the task's own."""
     strided: bool = False
     """Whether the inputs lie in memory otherwise than in the order of their elements."""
+    weights: bool = False
+    """Whether other contents stand in for weights that begin as a constant; see `verify.stand_ins`."""
     reuse: bool = False
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
 
@@ -73,6 +79,8 @@ def variants(
         Variant("float16", task, dtype=torch.float16),
         *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
         *distributions(light),
+        Variant("other masks", light, fresh_seed=True, values="masks"),
+        Variant("other weights", light, fresh_seed=True, weights=True),
         *([Variant("strided storage", light, fresh_seed=True, strided=True)] if strided else []),
         Variant("new contents in the same storage", light, fresh_seed=True, reuse=True),
     ]
@@ -115,7 +123,7 @@ def odd_sizes(task: Task) -> Task | None:
 
 
 def _resized(task: Task, change: Callable[[int], int]) -> Task:
-    return task.model_copy(update={"source": rescale(task.source, change)})
+    return task.model_copy(update={"source": resized(task.source, change)})
 
 
 # Small constants are kernel sizes, strides and groups; they mean something else at another size.
@@ -136,8 +144,10 @@ def _seven_eighths(value: int) -> int:
 def adapt(inputs: list[object], variant: Variant) -> list[object]:
     """The drawn inputs as the variant wants them: distribution, scale, precision, layout.
 
-    Integer tensors keep their values.
+    Integer tensors keep their values. Raises ValueError where other masks are wanted and none of the inputs is one.
     """
+    if variant.values == "masks":
+        return _masks(inputs)
 
     def change(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.is_floating_point():
@@ -147,6 +157,34 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
         return _strided(tensor) if variant.strided else tensor
 
     return [map_tensors(item, change) for item in inputs]
+
+
+def _masks(inputs: list[object]) -> list[object]:
+    """Inputs of which those that are all alike are so no more: masks that hide nothing, lengths that are all the whole.
+
+    Drawn by a generator of their own: others may be drawing under a seed.
+    """
+    if not any(_alike(tensor) for tensor in leaves(inputs)):
+        raise ValueError("no input is all alike")
+    return [map_tensors(item, lambda tensor: _varied(tensor) if _alike(tensor) else tensor) for item in inputs]
+
+
+def _alike(tensor: torch.Tensor) -> bool:
+    if tensor.numel() < 2 or tensor.is_complex() or not bool((tensor == tensor.flatten()[0]).all()):
+        return False
+    first = float(tensor.flatten()[0])
+    return first in (0.0, 1.0) or (not tensor.is_floating_point() and first > 1)
+
+
+def _varied(tensor: torch.Tensor) -> torch.Tensor:
+    """Another mask than one of all ones or zeros; lengths up to those given; numbers in place of zeros."""
+    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
+    first, draw = float(tensor.flatten()[0]), torch.rand(tensor.shape, device=tensor.device, generator=own)
+    if first > 1:
+        return (1 + draw * first).floor().clamp(max=first).to(tensor.dtype)
+    if first == 0 and tensor.is_floating_point():
+        return (2 * draw - 1).to(tensor.dtype)
+    return (draw < (0.75 if first else 0.25)).to(tensor.dtype)
 
 
 def usable(variant: Variant, output: object, was_finite: bool) -> bool:
@@ -203,10 +241,12 @@ def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     least, most = (float(bound) for bound in tensor.aminmax())
     if values == "signed":
         return tensor if least < 0 else tensor - tensor.mean()
+    # By `torch.rand`, which promises little: so many uniform values come this near to both ends.
+    drawn = 0 <= least < 8 / tensor.numel() and 1 - 8 / tensor.numel() < most <= 1 and tensor.numel() > 16
     if values == "negative":
-        return -tensor.abs() if least < 0 < most else tensor
+        return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "large":
-        return tensor if least >= 0 and most <= 1 else tensor * LARGE
+        return tensor * LARGEST if drawn else tensor if least >= 0 and most <= 1 else tensor * LARGE
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
     rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5

@@ -6,13 +6,15 @@ inside the launch, where no operator is recorded. Looks at types only, so that n
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, CellType, FunctionType
+from enum import Enum
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 
 import torch
 import triton.language as tl
 from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from tritonsmith.verify.loading import CANDIDATE
 from tritonsmith.verify.observe import Launches
 
 _ASKED = ("data_ptr", "tma_desc_cpu_ptr", "__cuda_array_interface__", "__index__", "__getattr__", "__getattribute__")
@@ -21,6 +23,8 @@ _ASKED = ("data_ptr", "tma_desc_cpu_ptr", "__cuda_array_interface__", "__index__
 
 def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
     """Note a launch that is given something else as a finding of the forward."""
+    values = list(values)
+    launches.look(values)
     if (kind := foreign(values)) is not None:
         message = f"kernel {kernel} is launched on a {kind}; tensors, numbers and tuples of them are allowed"
         launches.violations.append({"rule": "argument", "message": message, "line": None})
@@ -90,11 +94,53 @@ def foreign(values: Iterable[object]) -> str | None:
             inner = tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
         elif isinstance(value, TensorWrapper):  # what `triton.reinterpret` gives
             inner = [value.base]
-        elif kind.__module__.split(".")[0] not in ("triton", "torch", "builtins", "numpy") and _answers(value):
-            return kind.__name__
+        elif isinstance(value, tl.constexpr):
+            inner = [value.value]
+        elif kind in (FunctionType, MethodType):
+            if _written_here(value):
+                return "Python function"
+        elif kind.__module__.split(".")[0] not in ("triton", "torch", "builtins", "numpy"):
+            if _answers(value) or _works(kind):
+                return kind.__name__
+            inner = [] if isinstance(value, Enum) else list(getattr(value, "__dict__", {}).values())
         if (found := foreign(inner)) is not None:
             return found
     return None
+
+
+def _works(kind: type) -> bool:
+    """Whether a class has code of the candidate's that a kernel could call: it would know who runs the kernel."""
+    held = [(name, one) for owner in _own(kind) for name, one in vars(owner).items()]
+    inner = [(name, getattr(one, "__func__", getattr(one, "fget", one))) for name, one in held]
+    return any(_written_here(one) for name, one in inner if name not in ("__init__", "__post_init__"))
+
+
+def _written_here(function: object) -> bool:
+    """Whether a function is the candidate's, and no kernel's."""
+    function = getattr(function, "__func__", function)
+    return isinstance(function, FunctionType) and function.__code__.co_filename == CANDIDATE
+
+
+def check_globals(launches: Launches, kernel: str, function: object) -> None:
+    """Note a constant of the module's, which a kernel or what it calls names, that a launch may not be given."""
+    for one in _reached(function, set()):
+        named = [one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__]
+        check(launches, kernel, [value for value in named if isinstance(value, tl.constexpr)])
+
+
+def _reached(function: object, seen: set[int]) -> Iterator[FunctionType]:
+    """A kernel's Python function, and those of the device functions that it names."""
+    while not isinstance(function, FunctionType):
+        if (function := inspect.getattr_static(function, "fn", None)) is None:
+            return
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield function
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if inspect.getattr_static(value, "fn", None) is not None:
+            yield from _reached(value, seen)
 
 
 def _answers(value: object) -> bool:

@@ -6,6 +6,7 @@ process. Registers, spills and shared memory therefore come from the vendor's to
 """
 
 import contextlib
+import functools
 import math
 import re
 import subprocess
@@ -22,7 +23,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
-from tritonsmith.verify import arguments, ir, scratch
+from tritonsmith.verify import arguments, ir, scratch, warmed
 from tritonsmith.verify.device import PROPERTIES
 from tritonsmith.verify.observe import Launch, Launches, take_first_configuration
 from tritonsmith.verify.occupancy import occupancy
@@ -61,10 +62,10 @@ class AheadOfTimeDriver(DriverBase):
         return self._target
 
     def get_active_torch_device(self) -> object:
-        """Tensors stay on the CPU."""
+        """The device that tensors say they are on; see `device`."""
         import torch
 
-        return torch.device("cpu")
+        return torch.device("cuda", 0)
 
     @property
     def utils(self) -> object:
@@ -122,6 +123,9 @@ def capture_launches(target: str) -> Launches:
     launches = Launches()
 
     def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        if warmup:
+            launched = functools.partial(self.run, warmup=False)
+            return warmed.Warmed(self.__name__, launched, warmed.options(kwargs, self.arg_names))
         kwargs["debug"] = kwargs.get("debug", self.debug)
         _, _, _, backend, binder = self.device_caches[0]
         bound, specialization, options = binder(*args, **kwargs)

@@ -25,7 +25,7 @@ GLUE_OPERATORS = {
     "stride", "size", "sym_size", "sym_stride", "numel", "dim", "is_contiguous", "_has_compatible_shallow_copy_type",
     "set_", "record_stream", "is_pinned", "device", "empty_permuted", "unsafe_split",
     "unsafe_chunk", "lift", "is_nonzero",
-    "unsafe_split_with_sizes", "resize", "narrow_copy", "promote_types", "result_type", "can_cast",
+    "unsafe_split_with_sizes", "resize", "narrow_copy", "flip", "roll", "promote_types", "result_type", "can_cast",
 }  # fmt: skip
 """Aten operators that move or name memory but compute no value."""
 
@@ -71,6 +71,23 @@ def beyond_hardware(label: str, finding: Finding, cuda: bool) -> bool:
     return cuda and label == "larger dimensions" and finding.rule == "resources"
 
 
+_SIZES = ("power of 2", "power of two", "Input shapes", "shape", "numel", "static_assert", "static assert", "align")
+"""What compilers' messages about a block's size have in them."""
+
+
+def turns_down(finding: Finding) -> bool:
+    """Whether a candidate says that it is not made for a size: by an assertion, or by a block that cannot be compiled.
+
+    That is a fact about the candidate, and no wrong answer; where it counts `trial` knows.
+    """
+    if finding.rule != "exception":
+        return False
+    kind, _, text = finding.message.partition(": ")
+    if kind in ("CompilationError", "InterpreterError", "CompileTimeAssertionFailure"):
+        return any(word in text for word in _SIZES)
+    return kind in ("AssertionError", "ValueError", "RuntimeError", "NotImplementedError")
+
+
 def told_at_other_sizes(right: Collection[str]) -> bool:
     """Whether a candidate was right on variants (by label) that show it is for more sizes than the task's."""
     return {"as given", "odd sizes"} <= set(right)
@@ -95,6 +112,18 @@ def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping
     told = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments,"
     message = f"forward launches {told} here, which it did not launch when it was compiled"
     return [Finding(rule="uncompiled", message=message)]
+
+
+def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
+    """What a forward at the task's own sizes, whose kernels were only compiled, did against the policy.
+
+    Tensors had no data there, or held zeros, so a forward that launches nothing says little: all of it may be empty.
+    """
+    return [
+        finding
+        for finding in check_run({**seen, "touched": True, "untouched": []}, policy)
+        if finding.rule != "host-compute"
+    ]
 
 
 def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[Finding]:
@@ -129,6 +158,14 @@ KEPT = Finding(
 )
 
 
+def counts(seen: Mapping[str, object]) -> bool:
+    """Whether a candidate counts its calls; see `counters`."""
+    return _count(seen, "counters") > 0
+
+
+COUNTED = Finding(rule="cache", message="after many calls the answer is another one: forward counts them")
+
+
 def _launched(seen: Mapping[str, object], *words: str) -> list[str]:
     launches = seen.get("launches")
     rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
@@ -150,6 +187,19 @@ def moved_by_torch(seen: Mapping[str, object], moving: bool) -> bool:
     return moving and _count(seen.get("work"), "moved") > 0
 
 
+def reads_nothing(seen: Mapping[str, object], reads: bool) -> bool:
+    """Whether kernels wrote an answer and read no memory at all for it, in a task whose answer `reads` what is given.
+
+    An answer that is the same whatever is given needs no kernel; the task says that it is to be computed.
+    """
+    launches = seen.get("launches")
+    traffic = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
+    loaded, stored = (sum(_count(row, name) for row in traffic) for name in ("bytes_loaded", "bytes_stored"))
+    told = _count(seen.get("operators"), "aten._local_scalar_dense.default")
+    return reads and stored > 0 and loaded == 0 and told == 0
+
+
+CONSTANT = Finding(rule="constant", message="the kernels read nothing of what forward was given")
 COPIED = Finding(rule="decoy", message="torch had made the output already; the kernels only copy it")
 
 

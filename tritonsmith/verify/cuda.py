@@ -6,6 +6,7 @@ of three phases: `compile` (launches are compiled, not run), `run` (values count
 configuration) and `tune` (autotuners measure; nothing is recorded, as when a user calls).
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +14,9 @@ from typing import Any, cast
 
 import torch
 
-from tritonsmith.verify import arguments, ir, pointers
+from tritonsmith.verify import arguments, ir, pointers, warmed
 from tritonsmith.verify.ipc import extent
-from tritonsmith.verify.observe import Launch, Launches, address, poison, tensors
+from tritonsmith.verify.observe import Launch, Launches, address, pointed, poison, tensors
 
 GUARD = 4096
 """Bytes of pattern on either side of a tensor."""
@@ -72,6 +73,7 @@ def install(launches: Launches) -> Watch:
 
     def run(self: JITFunction, *args: object, grid: object, warmup: bool, **kwargs: object) -> object:
         arguments.check(launches, self.__name__, [*args, *kwargs.values()])
+        arguments.check_globals(launches, self.__name__, self)
         try:
             kernel = launch(self, *args, grid=grid, warmup=warmup or watch.phase == "compile", **kwargs)
         except CompilationError as error:
@@ -80,6 +82,9 @@ def install(launches: Launches) -> Watch:
             raise
         if watch.phase != "tune" and not warmup:
             _record(watch, self, kernel, grid, args, kwargs)
+        if warmup and watch.phase != "tune":
+            options = warmed.options(kwargs, self.arg_names)
+            return warmed.Compiled(kernel, functools.partial(self.run, warmup=False, **options))
         return kernel
 
     def bench(self: Any, *args: object, config: object, **meta: object) -> list[float]:  # noqa: ANN401
@@ -105,6 +110,10 @@ def _record(
     found = Launch(function.__name__, size)
     given = list(tensors((args, kwargs)))
     watch.launches.given.update((address(tensor), tensor) for tensor in given)
+    if kernel is not None and "tt.int_to_ptr" in kernel.asm["ttir"]:
+        known = pointed([*args, *kwargs.values()], watch.launches)
+        watch.launches.given.update((address(tensor), tensor) for tensor in known)
+        watch.launches.written.update(address(tensor) for tensor in known)
     used = pointers.uses(kernel.asm["ttir"]) if kernel is not None else None
     if used is None or len(used.pointers) != len(given):
         watch.launches.written.update(address(t) for t in given)

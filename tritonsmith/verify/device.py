@@ -14,6 +14,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from tritonsmith.verify.descriptors import ALIGNMENT
+
 PROPERTIES = SimpleNamespace(
     name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=80 << 30, warp_size=32,
     max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
@@ -48,9 +50,8 @@ def _cuda_as(device: str) -> Iterator[None]:
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
     built, torch.version.cuda = torch.version.cuda, torch.version.cuda or "12.8"
-    # Which descriptors the hardware refuses the interpreter says, as a finding; see `descriptors`.
     aligned = TensorDescriptor.__post_init__
-    TensorDescriptor.__post_init__ = lambda self: None
+    TensorDescriptor.__post_init__ = _check_strides
     try:
         with _CudaMeans(device):
             yield
@@ -59,6 +60,15 @@ def _cuda_as(device: str) -> Iterator[None]:
         torch.version.cuda = built
         for name, original in saved.items():
             setattr(torch.cuda, name, original)
+
+
+def _check_strides(self: TensorDescriptor) -> None:
+    """What Triton asserts of a descriptor that the host makes, but for its address: memory lies otherwise here, and the
+    interpreter says what of it the hardware would refuse; see `descriptors`."""
+    size = self.base.element_size()
+    for stride in self.strides[:-1]:
+        if stride * size % ALIGNMENT:
+            raise AssertionError(f"strides must be {ALIGNMENT}-byte aligned")
 
 
 class _CudaMeans(TorchFunctionMode):
@@ -85,10 +95,17 @@ class _CudaMeans(TorchFunctionMode):
             return 0
         if func is torch.Tensor.type and len(args) == 1 and not kwargs:
             return str(func(*args)).replace("torch.", "torch.cuda.", 1)
-        named = {key: self._here(value) for key, value in (kwargs or {}).items()}
+        named = {key: self._numbered(value) if key == "device" else value for key, value in (kwargs or {}).items()}
+        named = {key: self._here(value) for key, value in named.items()}
         if func is torch.Tensor.to:
-            return func(*(self._here(arg) for arg in args), **named)
+            first = [self._numbered(arg) for arg in args[1:2]]
+            return func(*(self._here(arg) for arg in (*args[:1], *first, *args[2:])), **named)
         return func(*args, **named)
+
+    @staticmethod
+    def _numbered(value: object) -> object:
+        """A device by its number alone is a GPU."""
+        return torch.device("cuda", value) if type(value) is int else value
 
     def _here(self, value: object) -> object:
         if isinstance(value, torch.device) and value.type == "cuda":

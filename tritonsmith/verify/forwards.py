@@ -17,6 +17,10 @@ from tritonsmith.verify.room import Room
 
 Answer = tuple[dict[str, object], wire.Tree]
 """What a runner saw, and the outputs."""
+_ZEROS = 1 << 29
+"""Bytes of inputs that a candidate is given as zeros where it does not run without data."""
+_TWICE = 1 << 28
+"""Bytes of inputs that are copied, to see whether a forward changes them."""
 _NO_DATA = "exception", "memory"
 """Findings that may only mean that a forward does not run on tensors without data."""
 
@@ -88,7 +92,9 @@ class Forwards:
         """What a runner needs for building."""
         init = TaskModule.of(variant.task).init_inputs()
         dtype = str(variant.dtype).removeprefix("torch.") if variant.dtype else None
-        return {"seed": self.draws.weights, "dtype": dtype}, {"init": init, "state": dict(model.state_dict())}
+        known = [[value, contents] for value, contents in self.draws.stand_ins(variant)]
+        tree = {"init": init, "state": dict(model.state_dict()), "stand_ins": known}
+        return {"seed": self.draws.weights, "dtype": dtype}, tree
 
     # Compiling.
 
@@ -99,22 +105,24 @@ class Forwards:
         self.build("capture", variant, material.model)
         return self._talk.ask("capture", {"do": "forward", "values": False}, material.inputs)[0]
 
-    def capture_whole(self) -> list[dict[str, object]] | None:
-        """What a forward launches for the task as it is, on tensors without data; `lower` then compiles this.
+    def capture_whole(self) -> dict[str, object] | None:
+        """What is seen of a forward for the task as it is, on tensors without data; `lower` then compiles its launches.
 
-        None where reference or candidate does not run so: one that looks at its values does not.
+        Where the candidate does not run so, for it looks at its values, on zeros. None where it runs on neither.
         """
         if not scaling.runs_without_data(self._task):
             return None
         module = TaskModule.of(self._task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
-        try:
-            seen, _ = self._talk.ask("capture", {"do": "whole", "seed": self.draws.weights}, tree)
-        except RunnerFailed as failure:
-            if failure.finding.rule in _NO_DATA and self._talk.has("capture"):
-                return None
-            raise
-        return rows(seen, "launches") or None
+        few = sum(tensor.nbytes for tensor in observe.tensors(tree["inputs"])) <= _ZEROS
+        for zeros in (False, True) if few else (False,):
+            try:
+                header: dict[str, object] = {"do": "whole", "seed": self.draws.weights, "zeros": zeros}
+                return self._talk.ask("capture", header, tree)[0]
+            except RunnerFailed as failure:
+                if failure.finding.rule not in _NO_DATA or not self._talk.has("capture"):
+                    raise
+        return None
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
@@ -137,7 +145,8 @@ class Forwards:
     # Values.
 
     def run(self, variant: Variant, material: Material, again: bool = False) -> Answer:
-        """Build the candidate and call it on a variant; with `again` it keeps the inputs, and tells its effects."""
+        """Build the candidate and call it on a variant; with `again` it keeps the inputs. It tells its effects, but for
+        inputs that a GPU could not hold twice."""
         room, loaded = bytes_of(material.truth), self._loaded is not None and self._loaded[1] is material
         self._loaded = None
         if not loaded:
@@ -145,7 +154,8 @@ class Forwards:
                 self.build(self.mode, variant, material.model)
         if variant.reuse:
             return self._twice(variant, material.inputs, room)
-        header: dict[str, object] = {"do": "forward", "keep": again, "effects": again}
+        small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
+        header: dict[str, object] = {"do": "forward", "keep": again, "effects": again or small}
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.
@@ -169,12 +179,18 @@ class Forwards:
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "put_back": piece}
         return self._talk.ask(self.mode, header, None, bytes_of(truth))
 
+    def later(self, far: int | None, inputs: list[object], truth: numerics.Truth) -> Answer:
+        """Call the candidate once more, with new contents, as one that has counted `far` calls."""
+        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
+        return self._talk.ask(self.mode, {**header, "far": far}, inputs, bytes_of(truth))
+
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
-        """The second of two calls, for which `inputs` are written to the storage of the first one's."""
+        """The second of two calls, for which `inputs` are written to the storage of the first one's; they are kept."""
         with self._room.beside():
             earlier = self.draws.inputs(variant)
-            self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False}, earlier)
-            return self._talk.ask(self.mode, {"do": "forward", "kept": True, "refill": True}, inputs, room)
+            self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False, "effects": True}, earlier)
+            header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
+            return self._talk.ask(self.mode, header, inputs, room)
 
 
 def bytes_of(truth: numerics.Truth) -> int:

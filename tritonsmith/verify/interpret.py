@@ -4,16 +4,18 @@ Integers wrap, float32 operands are rounded to TF32 where the kernel asks for TF
 interpreter does slowly or not at all is done here or in `combining`, `bfloat16` and `libdevice`. Judges nothing.
 """
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify import arguments, bfloat16, combining, descriptors, libdevice
-from tritonsmith.verify.observe import Launch, Launches, address, take_first_configuration, tensors
+from tritonsmith.verify import arguments, bfloat16, combining, descriptors, float8, libdevice, warmed
+from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.shadow import Shadow
 
 
@@ -23,8 +25,10 @@ def install(launches: Launches) -> None:
     current: list[Shadow] = []
     which: list[str] = []
     bfloat16.install()
+    float8.install()
     libdevice.install()
     combining.install()
+    _know_aliases()
     patched = _patch_once()
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
@@ -44,8 +48,10 @@ def install(launches: Launches) -> None:
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
         launches.given.update((address(tensor), tensor) for _, tensor in given)
-        current.append(Shadow(launches, launch, given))
+        values = [value for _, value in named]
+        current.append(Shadow(launches, launch, given, lambda: pointed(values, launches)))
         patched.clear()
+        self.grid = _unchanged(self.grid, launches)
         try:
             return execute(self, *args, **kwargs)
         finally:
@@ -54,6 +60,11 @@ def install(launches: Launches) -> None:
             launches.add(launch)
 
     def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        if kwargs.get("warmup"):
+            launched = functools.partial(self.run, warmup=False)
+            rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])
+            return warmed.Warmed(self.fn.__name__, launched, rest)
+        arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
         try:
             return start(self, *args, **kwargs)
@@ -155,7 +166,23 @@ def install(launches: Launches) -> None:
     interpreter._patch_lang_tensor = patch_lang_tensor
     interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
-    take_first_configuration()
+    take_turns()
+
+
+def _unchanged(grid: object, launches: Launches) -> object:
+    """A grid function that is given its own copy of the arguments; changing them is noted."""
+    if not callable(grid):
+        return grid
+
+    def sized(named: dict[str, object]) -> object:
+        given = dict(named)
+        size = grid(given)
+        if given.keys() != named.keys() or any(given[name] is not value for name, value in named.items()):
+            message = "a grid function changes the arguments of its launch"
+            launches.violations.append({"rule": "launch-time", "message": message, "line": None})
+        return size
+
+    return sized
 
 
 def _said(executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
@@ -166,6 +193,30 @@ def _said(executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Ma
         return arguments.said(bound.arguments)
     except TypeError:  # the launch will say so
         return ""
+
+
+def _know_aliases() -> None:
+    """Let Triton's functions find the interpreter by whatever name a kernel calls them: `exp = tl.exp`.
+
+    The interpreter patches the names in Triton's modules, and knows no others; the compiler knows them all.
+    """
+    found = [member for space in (tl, tl.core, tl.math, tl.standard) for member in vars(space).values()]
+    for member in found:
+        if tl.core.is_builtin(member) and getattr(member, "__code__", None) and member.__code__.co_freevars == ("fn",):
+            member.__code__ = _supplied(member).__code__
+
+
+def _supplied(fn: Callable[..., object]) -> FunctionType:
+    """What stands for the wrapper that Triton puts around a builtin; it sees Triton's names, and none of these here."""
+
+    def wrapper(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
+        if kwargs.get("_semantic") is None:
+            from triton.runtime.interpreter import interpreter_semantic
+
+            kwargs["_semantic"] = interpreter_semantic
+        return fn(*args, **kwargs)
+
+    return wrapper
 
 
 def _patch_once() -> set[frozenset[int]]:

@@ -52,8 +52,29 @@ def seed(number: int) -> None:
     torch.manual_seed(number)
 
 
-def load_state(model: nn.Module, state: wire.Tree) -> int:
-    """Load the weights whose names and shapes the model has; how many these are."""
+def tensors_of(model: nn.Module) -> dict[str, torch.Tensor]:
+    """A model's parameters and buffers by name, found without running anything of the model's own."""
+    found: dict[str, torch.Tensor] = {}
+    _collect(model, "", found, set())
+    return found
+
+
+def _collect(module: nn.Module, prefix: str, found: dict[str, torch.Tensor], seen: set[int]) -> None:
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    held = vars(module)
+    for part in ("_parameters", "_buffers"):
+        for name, tensor in (held.get(part) or {}).items():
+            if isinstance(tensor, torch.Tensor):
+                found[f"{prefix}{name}"] = tensor
+    for name, inner in (held.get("_modules") or {}).items():
+        if isinstance(inner, nn.Module):
+            _collect(inner, f"{prefix}{name}.", found, seen)
+
+
+def load_state(model: nn.Module, state: wire.Tree) -> list[str]:
+    """Load the weights whose names and shapes the model has; gives these names."""
     own = model.state_dict()
     same = {
         name: value
@@ -61,4 +82,4 @@ def load_state(model: nn.Module, state: wire.Tree) -> int:
         if name in own and isinstance(value, torch.Tensor) and own[name].shape == value.shape
     }
     model.load_state_dict(same, strict=False)
-    return len(same)
+    return list(same)

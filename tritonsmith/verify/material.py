@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
-from tritonsmith.tasks.format import TaskModule
+from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import Variant, adapt, finite, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, observe, replay
+from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.passing import Passed, passed
+from tritonsmith.verify.stand_ins import StandIns, put_in, stand_ins, standing_in
 from tritonsmith.verify.truth import truth_of
 
 _TASKS = 4096
@@ -132,6 +134,8 @@ class Draws:
         self._supply, self._device = supply, device
         self.weights = secrets.randbits(31)
         """The seed under which models are built. A runner is told it; it tells nothing of the inputs."""
+        self._others = secrets.randbits(31)
+        """The seed of what stands in for constant weights."""
         self.members, self.taken = 0, 0
         self._slots: dict[Hashable, _Slot] = {}
         self._lock = threading.Lock()
@@ -172,12 +176,29 @@ class Draws:
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
-        model = TaskModule.of(variant.task).model(self.weights, self._device)
+        module = TaskModule.of(variant.task)
+        if variant.weights:
+            known = self.stand_ins(variant)
+            with standing_in(known):
+                model = module.model(self.weights, self._device)
+            put_in(list(tensors_of(model).values()), known)
+            return model
+        model = module.model(self.weights, self._device)
         return model.to(variant.dtype) if variant.dtype is not None else model
+
+    def stand_ins(self, variant: Variant) -> StandIns:
+        """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
+        if not variant.weights:
+            return []
+        model = TaskModule.of(variant.task).model(self.weights, self._device)
+        if not (known := stand_ins(model, self._others)):
+            raise TaskError(f"task {variant.task.id}: no weight is constant")
+        return known
 
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
-        key = kind, variant.task.source, variant.label, variant.factor, variant.dtype, variant.values, variant.strided
+        how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights
+        key = kind, variant.task.source, variant.label, *how
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
         with slot.lock:

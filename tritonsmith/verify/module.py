@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from tritonsmith.verify.names import canonical
+from tritonsmith.verify.names import READABLE, canonical, star
 
 
 class Module:
@@ -60,11 +60,18 @@ class Module:
         return self._closure(self.method("forward"))
 
     def used(self) -> list[ast.AST]:
-        """ModelNew and everything of the module that it names, kernels left out."""
-        return self._closure(self.model)
+        """ModelNew and everything of the module that it names or that registers itself, kernels left out."""
+        return self._closure(self.model, *self._registered())
 
-    def _closure(self, start: ast.AST | None) -> list[ast.AST]:
-        waiting: list[ast.AST] = [start] if start else []
+    def _registered(self) -> Iterator[ast.AST]:
+        """Functions and classes that a decorator of this module is given, which may keep them in a table."""
+        for node in (*self.functions.values(), *self.classes.values()):
+            parts = (part for one in node.decorator_list for part in ast.walk(one) if isinstance(part, ast.Name))
+            if any(part.id in self.functions or part.id in self.classes or part.id in self.values for part in parts):
+                yield node
+
+    def _closure(self, *start: ast.AST | None) -> list[ast.AST]:
+        waiting: list[ast.AST] = [node for node in start if node is not None]
         seen: dict[int, ast.AST] = {}
         while waiting:
             node = waiting.pop()
@@ -100,7 +107,7 @@ class Module:
     def module(self, node: ast.expr) -> str | None:
         """The module that a dotted name is, None for anything else."""
         path = self.path(node)
-        return path if path and canonical(path)[1] else None
+        return path if path and path not in READABLE and canonical(path)[1] else None
 
 
 def without_dead_code(tree: ast.Module) -> ast.Module:
@@ -119,10 +126,11 @@ def without_dead_code(tree: ast.Module) -> ast.Module:
     )
     if not renamed:
         tree.body = [node for node in tree.body if not _is_main_block(node)]
-    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and _waits(n, tree)}
     waiting: list[ast.AST] = [node for node in tree.body if node not in functions.values()]
-    # Defaults and annotations are evaluated where the function is defined.
+    # Defaults, annotations and decorators are evaluated where the function is defined.
     waiting += [part for node in functions.values() for part in (node.args, node.returns) if part is not None]
+    waiting += [part for node in functions.values() for part in node.decorator_list]
     while waiting:
         for part in ast.walk(waiting.pop()):
             name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
@@ -131,6 +139,23 @@ def without_dead_code(tree: ast.Module) -> ast.Module:
     for node in functions.values():
         node.body = [ast.copy_location(ast.Pass(), node)]
     return tree
+
+
+def _waits(node: ast.FunctionDef, tree: ast.Module) -> bool:
+    """Whether a function runs only where something names it: it has no decorator, but for Triton's for benchmarks."""
+    marks = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+    if len(marks) < len(node.decorator_list):
+        return False
+    if not all(ast.unparse(mark) == "triton.testing.perf_report" for mark in marks):
+        return False
+    bound = (part for part in ast.walk(tree) if marks)
+    return not any(
+        (isinstance(part, ast.Name) and part.id == "triton" and not isinstance(part.ctx, ast.Load))
+        or (isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and part.name == "triton")
+        or (isinstance(part, ast.alias) and part.asname == "triton" and part.name != "triton")
+        or (isinstance(part, ast.alias) and part.name == "triton" and part.asname not in (None, "triton"))
+        for part in bound
+    )
 
 
 def _is_main_block(node: ast.stmt) -> bool:
@@ -206,4 +231,6 @@ def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield (name.asname or name.name.split(".")[0], name.name if name.asname else name.name.split(".")[0])
         elif isinstance(node, ast.ImportFrom):
             for name in node.names:
+                if name.name == "*" and node.module and not node.level:
+                    yield from ((one, f"{node.module}.{one}") for one in star(node.module))
                 yield name.asname or name.name, f"{node.module}.{name.name}"

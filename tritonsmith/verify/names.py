@@ -17,6 +17,7 @@ IMPORTS = {
     "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
     "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
     "warnings", "abc", "operator", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
+    "triton.language.core", "triton.language.libdevice", "triton.testing", "logging",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
@@ -29,6 +30,9 @@ MODULES = IMPORTS | {
 CLOSED = {
     "functools.update_wrapper", "functools.singledispatch", "functools.singledispatchmethod",
     "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
+    "triton.language.core.builtin", "triton.language.core.extern", "triton.language.core.dispatch",
+    "triton.language.core.JITCallable", "dataclasses.make_dataclass", "dataclasses.FunctionType",
+    "contextlib.MethodType", "typing.NamedTupleMeta",
 }  # fmt: skip
 _ROOTS = {name.split(".")[0] for name in IMPORTS} - {"__future__"}
 TORCH_CLOSED = {
@@ -39,7 +43,19 @@ TORCH_CLOSED = {
     "backends", "profiler", "Generator", "frombuffer", "asarray", "from_dlpack", "UntypedStorage", "TypedStorage",
     "storage",
 }  # fmt: skip
-SPECIAL = {
+STANDARD = {
+    "_log2", "_sum_combine", "_prod_combine", "_xor_combine", "_or_combine", "_argmax_combine", "_argmin_combine",
+    "_argmax_combine_tie_break_left", "_argmax_combine_tie_break_fast", "_argmin_combine_tie_break_left",
+    "_argmin_combine_tie_break_fast", "_elementwise_max", "_elementwise_min", "_compare_and_swap", "_bitonic_merge",
+    "_indicator",
+}  # fmt: skip
+"""Device functions of `triton.language.standard` that people's own reductions and sorts are made of."""
+READABLE = {
+    "torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32", "torch.compiler.is_compiling",
+    "torch.compiler.is_dynamo_compiling", "torch.jit.is_scripting", "torch.jit.is_tracing",
+}  # fmt: skip
+"""What may be asked of modules that are closed, written out in full: settings, and who calls."""
+SPECIAL = STANDARD | {
     "__init__", "__version__", "__name__", "__doc__", "__call__", "__class__", "_calculate_fan_in_and_fan_out",
     "_calculate_correct_fan", "_single", "_pair", "_triple", "_quadruple", "_ntuple", "_size_1_t", "_size_2_t",
     "_size_3_t",
@@ -55,6 +71,32 @@ OPERATOR_OPEN = {
 }  # fmt: skip
 """What sizes are computed with; `attrgetter` would read any attribute."""
 TORCH_AUTOGRAD_OPEN = {"Function", "function"}
+LOGGING_OPEN = {
+    "getLogger", "debug", "info", "warning", "error", "critical", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL",
+    "NOTSET", "Logger",
+}  # fmt: skip
+"""What writes a line; handlers and filters are code that others would run."""
+TRITON_TESTING_OPEN = {"perf_report", "Benchmark"}
+"""What describes a benchmark; what runs one has no place in a forward."""
+
+
+HINTS = {
+    "torch.backends": "leave torch's settings as they are",
+    "torch.set_float32_matmul_precision": "leave torch's settings as they are",
+    "torch.manual_seed": "models and inputs are seeded by the judge",
+    "torch.compile": "write what it would make as a kernel",
+    "torch.library": "call the function that launches the kernel",
+    "triton.constexpr_function": "compute constants on the host, or by tl.constexpr in a @triton.jit function",
+    "triton.testing": "measure under `if __name__ == '__main__'`",
+    "logging": "getLogger and the functions that write a line are",
+}
+"""What to do instead, by how a name begins that may not be used."""
+
+
+def advice(shut: str) -> str:
+    """What a finding says after the name that may not be used."""
+    known = next((hint for name, hint in HINTS.items() if shut == name or shut.startswith(f"{name}.")), "")
+    return f": {known}" if known else ""
 
 
 def is_open(module: str) -> bool:
@@ -95,6 +137,22 @@ def is_library(path: str) -> bool:
     return is_module or isinstance(found, type) or callable(found)
 
 
+@functools.cache
+def _closed_objects() -> frozenset[int]:
+    """Identities of what is closed, for libraries give a thing many names."""
+    paths = [*CLOSED, *(f"torch.{name}" for name in TORCH_CLOSED)]
+    found = (_object(canonical(path)[0]) for path in paths)
+    return frozenset(id(one) for one in found if callable(one))
+
+
+def star(module: str) -> list[str]:
+    """The names that `from module import *` binds."""
+    if module.split(".")[0] not in _ROOTS or not (module in IMPORTS or module.startswith(IMPORT_TREES)):
+        return []
+    names = vars(importlib.import_module(module))
+    return [str(name) for name in names.get("__all__", [name for name in names if not name.startswith("_")])]
+
+
 def is_module(path: str) -> bool:
     """Whether a dotted name is a module, or leads through one that is closed."""
     return canonical(path)[1]
@@ -122,11 +180,15 @@ def closed(path: str) -> str | None:
     parts = path.split(".")
     if is_module and not is_open(path):
         return path
-    if path in CLOSED:
+    if path in CLOSED or (parts[0] in _ROOTS and id(_object(path)) in _closed_objects()):
         return path
     if parts[0] in _ROOTS and any(part.startswith("_") and part not in SPECIAL for part in parts[1:]):
         return path
     if parts[0] == "operator" and len(parts) > 1 and parts[1] not in OPERATOR_OPEN:
+        return path
+    if parts[0] == "logging" and len(parts) > 1 and parts[1] not in LOGGING_OPEN:
+        return path
+    if parts[:2] == ["triton", "testing"] and len(parts) > 2 and parts[2] not in TRITON_TESTING_OPEN:
         return path
     if parts[0] != "torch" or len(parts) < 2:
         return None

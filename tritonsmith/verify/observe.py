@@ -51,6 +51,8 @@ class Launches:
     """Addresses of the storages that kernels wrote to."""
     given: dict[int, torch.Tensor] = field(default_factory=dict)
     """By its storage's address a tensor that a kernel was given, for as long as the forward runs."""
+    alive: list[torch.Tensor] = field(default_factory=list)
+    """What the forward was given and what operators made in it: an address belongs to one of them until it ends."""
     violations: list[dict[str, object]] = field(default_factory=list)
     """Memory findings of the interpreter: rule, message, line."""
     unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
@@ -66,9 +68,21 @@ class Launches:
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
-        for part in (self.seen, self.written, self.given, self.violations, self.captured, self.unwritten):
+        for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
             part.clear()
+        self.let_go()
         self.count, self.lowered, self.peeked = 0, False, False
+
+    def let_go(self) -> None:
+        """Hold on to no tensor any longer; called after each forward."""
+        self.given.clear()
+        self.alive.clear()
+
+    def look(self, tree: object) -> None:
+        """Note a tensor that has a method of its own."""
+        if (name := overridden(tree)) is not None and not any(row["rule"] == "patch" for row in self.violations):
+            message = f"a tensor was given a {name} of its own"
+            self.violations.append({"rule": "patch", "message": message, "line": None})
 
     def add(self, launch: Launch) -> None:
         """Record a launch; raises Enough beyond `most`."""
@@ -92,7 +106,6 @@ class Operators(TorchDispatchMode):
         self._fresh = fresh
         self.counts: Counter[str] = Counter()
         self._launches = launches
-        self._alive: list[torch.Tensor] = []
 
     def __torch_dispatch__(
         self,
@@ -101,10 +114,12 @@ class Operators(TorchDispatchMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
+        self._launches.look((args, kwargs or {}))
         result = func(*args, **(kwargs or {}))
         if self._launches.active:
             return result
-        self.counts[str(func)] += 1
+        if not _counts_up(func, args):
+            self.counts[str(func)] += 1
         allocates = ".empty" in str(func) or "new_empty" in str(func)
         if allocates and self._fresh is not None and isinstance(result, torch.Tensor):
             result = self._fresh(result)
@@ -117,7 +132,7 @@ class Operators(TorchDispatchMode):
             for tensor in _written_by(func, args, kwargs or {}):
                 self._initialise(tensor)
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
-        self._alive.extend(produced)
+        self._launches.alive.extend(produced)
         written = self._launches.written
         if "_local_scalar_dense" in str(func) and isinstance(args[0], torch.Tensor):
             self._launches.peeked |= address(args[0]) in written
@@ -149,6 +164,15 @@ class Operators(TorchDispatchMode):
         found = [(place, t) for place, t in enumerate(tensors(output)) if t.numel()]
         written = [place for place, t in found if address(t) in self._launches.written]
         return {"touched": written, "untouched": [place for place, _ in found if place not in written]}
+
+
+def _counts_up(func: object, args: Sequence[object]) -> bool:
+    """Whether an operator adds a number to an integer that has a memory of its own: a counter, as of batches."""
+    first, *rest = args or (None,)
+    if not str(func).startswith("aten.add_.") or not isinstance(first, torch.Tensor) or first.is_floating_point():
+        return False
+    alone = first.numel() == 1 and first.untyped_storage().nbytes() == first.element_size()
+    return alone and not first.is_complex() and all(type(value) is int for value in rest)
 
 
 def _written_by(
@@ -183,7 +207,52 @@ def tensors(tree: object) -> Iterator[torch.Tensor]:
 
 def address(tensor: torch.Tensor) -> int:
     """Where the tensor's storage begins."""
-    return tensor.untyped_storage().data_ptr()
+    return torch.Tensor.untyped_storage(tensor).data_ptr()
+
+
+_TABLE = 1 << 14
+"""Elements of the largest tensor of addresses that is looked through."""
+
+
+def pointed(values: Sequence[object], launches: Launches) -> list[torch.Tensor]:
+    """Of the tensors that are alive those whose addresses a launch was given as numbers, one of each storage.
+
+    Kernels for groups of matrices, or for many tensors at once, get tables of addresses.
+    """
+    before, launches.active = launches.active, True
+    try:
+        return _pointed(values, launches.alive)
+    finally:
+        launches.active = before
+
+
+def _pointed(values: Sequence[object], alive: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    tables = [t for t in tensors(values) if t.dtype in (torch.int64, torch.uint64) and 0 < t.numel() <= _TABLE]
+    numbers = {int(number) for table in tables for number in torch.Tensor.tolist(table.detach().flatten())}
+    numbers |= {value for value in values if type(value) is int}
+    found = {address(t): t for t in alive if t.device.type != "meta"} if numbers else {}
+    return [t for at, t in found.items() if any(at <= n < at + t.untyped_storage().nbytes() for n in numbers)]
+
+
+def overridden(tree: object) -> str | None:
+    """A method that some tensor has an own version of, which would run where nobody watches; None if none has."""
+    for tensor in tensors(tree):
+        for name in tensor.__dict__:
+            if hasattr(torch.Tensor, name):
+                return str(name)
+    return None
+
+
+def frozen(tree: wire.Tree) -> wire.Tree:
+    """A copy that nothing of the candidate's reaches: what runs when objects are let go of may write to the output."""
+    if isinstance(tree, torch.Tensor):
+        return tree.clone()
+    if isinstance(tree, (list, tuple)):
+        items = [frozen(item) for item in tree]
+        return items if isinstance(tree, list) else tuple(items)
+    if isinstance(tree, dict):
+        return {key: frozen(item) for key, item in tree.items()}
+    return tree
 
 
 def plain(output: object) -> wire.Tree:
@@ -191,7 +260,7 @@ def plain(output: object) -> wire.Tree:
     if isinstance(output, torch.Tensor):
         if type(output) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"forward returned a {type(output).__name__}, not a torch.Tensor")
-        return output.detach()
+        return torch.Tensor.detach(output)
     if isinstance(output, (list, tuple)):
         return (
             type(output)([plain(item) for item in output])
@@ -217,11 +286,39 @@ def to_device(tree: wire.Tree, device: str) -> Sequence[object]:
     return tree  # type: ignore[return-value]
 
 
+def emptied(tree: wire.Tree, device: str) -> Sequence[object]:
+    """Inputs without data as they are, or as zeros on another device than `meta`."""
+    if isinstance(tree, torch.Tensor):
+        if device == "meta":
+            return tree  # type: ignore[return-value]
+        return torch.zeros(tree.shape, dtype=tree.dtype, device=device)  # type: ignore[return-value]
+    if isinstance(tree, (list, tuple)):
+        items = [emptied(item, device) for item in tree]
+        return items if isinstance(tree, list) else tuple(items)
+    if isinstance(tree, dict):
+        return {key: emptied(item, device) for key, item in tree.items()}  # type: ignore[return-value]
+    return tree  # type: ignore[return-value]
+
+
 def take_first_configuration() -> None:
     """Let autotuners find all configurations equally fast, so that the first counts: nothing can be timed here."""
     from triton.runtime.autotuner import Autotuner
 
     Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
+
+
+def take_turns() -> None:
+    """Let autotuners find another configuration the fastest for each of their keys, beginning with the first one.
+
+    On a GPU any of them may be taken, so each must be right.
+    """
+    from triton.runtime.autotuner import Autotuner
+
+    def times(self: Autotuner, *args: object, config: object, **meta: object) -> list[float]:
+        chosen = self.configs[len(self.cache) % len(self.configs)]
+        return [0.0 if config is chosen else 1.0] * 3
+
+    Autotuner._bench = times  # type: ignore[method-assign]
 
 
 def watch_interpreter(launches: Launches) -> None:

@@ -32,6 +32,8 @@ class Passed:
     """Those in memory that was there before the call."""
     moving: bool = False
     """Whether the task is to bring what was given to other places, and nothing else."""
+    reads: bool = False
+    """Whether an output comes from the contents of what was given, and not from its sizes alone."""
 
 
 def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
@@ -45,7 +47,7 @@ def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
     moving = len(free) == len(outputs)
     if moving:  # what is not even moved may be handed on
         free = old if len(old) < len(outputs) else frozenset()
-    return Passed(free, old, moving)
+    return Passed(free, old, moving, any(lineage.of(t) > _NOTHING for t in outputs))
 
 
 class _Lineage(TorchDispatchMode):

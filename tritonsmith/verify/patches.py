@@ -212,10 +212,20 @@ class _Scopes:
             self._bind(node.optional_vars, None, scope)
         elif isinstance(node, ast.Call):
             self._calls.append((node, scope))
+            if calls(node, "setattr") and len(node.args) > 2:
+                self._set_by_name(node, scope)
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             self._stores.append((node, scope))
         for child in ast.iter_child_nodes(node):
             self._visit(child, scope)
+
+    def _set_by_name(self, node: ast.Call, scope: _Scope) -> None:
+        """`setattr(x, "name", value)` is `x.name = value`."""
+        owner, name, value = node.args[:3]
+        known = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else "?"
+        target = ast.copy_location(ast.Attribute(owner, known, ast.Store()), node)
+        self._stores.append((target, scope))
+        self._bind(target, value, scope)
 
     def _function(self, node: _Function, scope: _Scope) -> None:
         inner = self._scope(scope)

@@ -10,9 +10,11 @@ from typing import Literal
 
 from tritonsmith.source import parse
 from tritonsmith.types import Finding
+from tritonsmith.verify.innards import FRAMES, innards
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
-from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, closed, is_library, is_module
+from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, READABLE, advice, closed, is_library, is_module
 from tritonsmith.verify.patches import patches
+from tritonsmith.verify.scopes import own_names
 
 Policy = Literal["strict", "lenient"]
 
@@ -64,6 +66,7 @@ TORCH_GLUE = {
     "atleast_3d", "tile", "is_complex", "as_tensor", "t", "meshgrid", "can_cast", "empty_permuted",
     "repeat_interleave", "enable_grad", "autocast", "is_autocast_enabled", "get_autocast_dtype",
     "is_inference_mode_enabled", "is_signed", "is_same_size", "get_device", "typename",
+    "get_float32_matmul_precision", "are_deterministic_algorithms_enabled", "flip", "fliplr", "flipud", "roll", "rot90",
 }  # fmt: skip
 
 
@@ -142,36 +145,22 @@ def _idle(node: ast.Import | ast.ImportFrom, used: set[str]) -> bool:
     return all(module in COMMON for module in modules) and "*" not in names and not names & used
 
 
-def _parameters(tree: ast.Module) -> set[int]:
-    """Names in the bodies of functions that are the functions' own parameters, whatever builtin is called so too."""
-    own: set[int] = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        a = node.args
-        listed = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
-        inside = [leaf for line in node.body for leaf in ast.walk(line)]
-        elsewhere = {name for leaf in inside if isinstance(leaf, ast.Global) for name in leaf.names}
-        given = {argument.arg for argument in listed} - elsewhere
-        own |= {id(leaf) for leaf in inside if isinstance(leaf, ast.Name) and leaf.id in given}
-    return own
-
-
 def _names(tree: ast.Module) -> Iterator[Finding]:
-    own = _parameters(tree)
+    own = own_names(tree)
+    numbered = _numbered(tree, "setattr")
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
         line = getattr(node, "lineno", None)
         if name is None:
             continue
-        if isinstance(node, ast.Name) and name in BUILTINS and id(node) not in own:
+        if isinstance(node, ast.Name) and name in BUILTINS and id(node) not in own | numbered:
             yield Finding(rule="builtin", message=f"{name} is not allowed", line=line)
         elif name == "__class__" and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             continue  # reading it gives no more than `type(x)` does
         elif name.startswith("__") and name.endswith("__") and name not in DUNDERS:
             yield Finding(rule="dunder", message=f"{name} is not allowed", line=line)
-        elif isinstance(node, ast.Attribute) and name in ("f_back", "f_locals", "f_globals", "gi_frame", "tb_frame"):
-            yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
+    yield from innards(tree)
+    yield from _metaclasses(tree, own)
     yield from _getattr(tree)
     yield from _definitions(tree)
 
@@ -184,14 +173,49 @@ def _definitions(tree: ast.Module) -> Iterator[Finding]:
             names = [] if node.name in DEFINABLE else [node.name]
         elif isinstance(node, ast.MatchClass):
             names = node.kwd_attrs
-        elif isinstance(node, ast.Call) and calls(node, "type") and (len(node.args) != 1 or node.keywords):
+        elif isinstance(node, ast.Call) and _makes_a_class(node):
             yield Finding(rule="builtin", message="type takes one argument here", line=node.lineno)
         for name in names:
             if name.startswith("__") and name.endswith("__") and name not in DUNDERS:
                 yield Finding(rule="dunder", message=f"{name} is not allowed", line=getattr(node, "lineno", None))
 
 
+def _makes_a_class(node: ast.Call) -> bool:
+    """Whether a call makes a class out of a name, bases and a dict, whatever metaclass it calls; or may do so."""
+    if calls(node, "type"):
+        return len(node.args) != 1 or bool(node.keywords)
+    if calls(node.func, "type"):
+        return len(node.args) > 2
+    bases, members = node.args[1:3] if len(node.args) == 3 else (None, None)
+    return isinstance(bases, ast.Tuple) and (isinstance(members, ast.Dict) or calls(members or node, "dict"))
+
+
+def _metaclasses(tree: ast.Module, own: set[int]) -> Iterator[Finding]:
+    """Metaclasses of a candidate's own, and `type` where it is neither asked nor told of: they make any class."""
+    plain = own | {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and calls(node, "type")}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and calls(node, "isinstance", "issubclass"):
+            plain |= {id(part) for argument in node.args[1:] for part in ast.walk(argument)}
+        elif isinstance(node, ast.Subscript):
+            plain |= {id(node.value), *(id(part) for part in ast.walk(node.slice))}
+        elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
+            plain |= {id(part) for part in ast.walk(node.annotation)}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
+            plain |= {id(part) for part in ast.walk(node.returns)}
+        elif isinstance(node, ast.Compare):
+            plain |= {id(side) for side in (node.left, *node.comparators)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Name)
+            and node.id == "type"
+            and isinstance(node.ctx, ast.Load)
+            and id(node) not in plain
+        ):
+            yield Finding(rule="builtin", message="type may only be called, on one argument", line=node.lineno)
+
+
 def _getattr(tree: ast.Module) -> Iterator[Finding]:
+    numbered = _numbered(tree, "getattr", "hasattr")
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr") and id(node) not in called:
@@ -202,16 +226,54 @@ def _getattr(tree: ast.Module) -> Iterator[Finding]:
             continue
         name = node.args[1] if len(node.args) > 1 else None
         plain = isinstance(name, ast.Constant) and isinstance(name.value, str) and not name.value.startswith("_")
-        if not plain:
+        if not plain and id(node.func) not in numbered:
             yield Finding(rule="getattr", message="getattr takes a plain literal name here", line=node.lineno)
+
+
+def _numbered(tree: ast.Module, *names: str) -> set[int]:
+    """The functions of calls that set or get an attribute of `self` whose name begins as written: `f"weight_{i}"`.
+
+    No name that is refused elsewhere begins so, and `self` stands for nothing else.
+    """
+    if any(
+        isinstance(node, ast.Name) and node.id == "self" and not isinstance(node.ctx, ast.Load)
+        for node in ast.walk(tree)
+    ):
+        return set()
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
+    return {
+        id(node.func) for node in found if len(node.args) >= 2 and not node.keywords and _is_numbered(*node.args[:2])
+    }
+
+
+def _is_numbered(owner: ast.expr, name: ast.expr) -> bool:
+    first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
+    if not (isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1].isalpha()):
+        return False
+    refused = () if first is name else (one for one in FRAMES | HOST | {"register"} if one.startswith(first.value))
+    return isinstance(owner, ast.Name) and owner.id == "self" and not any(refused)
+
+
+def _asked(module: Module) -> set[int]:
+    """Parts of expressions that only read what may be read of a closed module."""
+    return {
+        id(part)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and module.path(node) in READABLE
+        for part in ast.walk(node)
+    }
 
 
 def _attributes(module: Module) -> Iterator[Finding]:
     """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
+    asked = _asked(module)
     for node in ast.walk(module.tree):
+        if id(node) in asked:
+            continue
         path = module.path(node) if isinstance(node, (ast.Attribute, ast.Name, ast.Call)) else None
         if path is not None and (shut := closed(path)) is not None:
-            yield Finding(rule="torch-attribute", message=f"{shut} is not allowed", line=getattr(node, "lineno", None))
+            message = f"{shut} is not allowed{advice(shut)}"
+            yield Finding(rule="torch-attribute", message=message, line=getattr(node, "lineno", None))
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
         if call is not None and any(keyword.arg == "do_bench" for keyword in call.keywords):
             message = "do_bench would run code of its own while configurations are timed; leave it out"
@@ -219,10 +281,10 @@ def _attributes(module: Module) -> Iterator[Finding]:
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
     yield from patches(module)
-    yield from _loose_modules(module, module.tree, frozenset())
+    yield from _loose_modules(module, module.tree, frozenset(), asked)
 
 
-def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iterator[Finding]:
+def _loose_modules(module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int]) -> Iterator[Finding]:
     """Modules used as values: what a list or a parameter holds, no rule can follow; `F = torch.nn` one can."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -230,7 +292,7 @@ def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iter
         arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
         local = local | arguments | (stored - shared)
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load):
+        if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load) and id(child) not in asked:
             known = not (isinstance(child, ast.Name) and child.id in local)
             found = module.module(child) if known else None
             looked_up = isinstance(node, ast.Call) and calls(node, "getattr", "hasattr") and node.args[:1] == [child]
@@ -238,7 +300,7 @@ def _loose_modules(module: Module, node: ast.AST, local: frozenset[str]) -> Iter
             if found is not None and not followed:
                 message = f"the module {found} is used as a value; write out what is used of it"
                 yield Finding(rule="module-value", message=message, line=child.lineno)
-        yield from _loose_modules(module, child, local)
+        yield from _loose_modules(module, child, local, asked)
 
 
 def _kernels(module: Module) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from torch import nn
 
 from tritonsmith.tasks.format import seeded
 from tritonsmith.types import Finding
+from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.observe import address, tensors
 
 Effects = dict[str, list[str]]
@@ -29,7 +30,7 @@ class Before:
 
     def __init__(self, inputs: Sequence[object], model: nn.Module, weights: Collection[str] | None = None) -> None:
         """`weights` names those that the judge gave; what a candidate registers for itself it may write to."""
-        own = model.state_dict()
+        own = tensors_of(model)
         named = {f"input {i}": tensor for i, tensor in enumerate(tensors(inputs))}
         named |= {name: own[name] for name in own if weights is None or name in weights}
         self._given = {name: tensor for name, tensor in named.items() if tensor.numel()}

@@ -8,13 +8,15 @@ import copy
 import gc
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from tritonsmith.verify import integrity, loading, observe, raised, rehearsal, replay, sizing, wire
+from tritonsmith.verify import integrity, loading, observe, raised, rehearsal, replay, sizing, stand_ins, wire
+from tritonsmith.verify.counters import Counters
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.kept import Kept
 from tritonsmith.verify.work import Work
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tritonsmith.verify import cuda, timing
 
 Answer = tuple[dict[str, object], wire.Tree]
+_TWICE = 1 << 30
+"""Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
 
 def main(channel: socket.socket) -> None:
@@ -69,7 +73,9 @@ class Session:
         self.held: list[Sequence[object]] = []
         self.outputs: list[object] = []
         self.kept: object = None
-        self._memory = Kept()
+        self._answer: wire.Tree = None
+        """What the last forward gave, for as long as the judge may look at it."""
+        self._memory, self._counters = Kept(), Counters()
         self._lines = 0
         self._before: integrity.Snapshot | None = None
         self._weights: set[str] = set()
@@ -161,11 +167,12 @@ class Session:
         """Give memory back to the GPU: the judge, and other runners, need it for the next inputs."""
         self.kept = None
         self._memory = Kept()
-        self.launches.given.clear()
+        self.launches.let_go()
         if not self._rehearsed:
             self._plan = None
         self.held.clear()
         self.outputs.clear()
+        self._answer = None
         self._release()
         torch.cuda.empty_cache()
         return {"ok": True}, None
@@ -185,7 +192,7 @@ class Session:
         if self.module is None or not isinstance(tree, dict):
             raise RuntimeError("nothing is loaded")
         self.model = self._plan = None
-        self._memory = Kept()
+        self._memory, self._counters = Kept(), Counters()
         loaded = self._built(header, tree)
         if self.mode == "cuda":
             self._plan = header, tree
@@ -195,7 +202,10 @@ class Session:
 
     def _built(self, header: dict[str, object], tree: dict[str, wire.Tree]) -> int:
         """Build the model; gives how many of the reference's weights were loaded."""
-        model = self._construct(tree["init"], int(str(header["seed"])))
+        rows = tree.get("stand_ins")
+        known = [(float(str(row[0])), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
+        with stand_ins.standing_in(known) if known else nullcontext():  # type: ignore[arg-type]
+            model = self._construct(tree["init"], int(str(header["seed"])))
         if not isinstance(model, nn.Module):
             raise TypeError("ModelNew is no nn.Module")
         dtype = header.get("dtype")
@@ -204,7 +214,10 @@ class Session:
         model = model.to(self.device)
         self.model = model
         self._weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
-        return loading.load_state(model, tree["state"])
+        loaded = loading.load_state(model, tree["state"])
+        if known:
+            stand_ins.put_in_rest(model, known, list(self._weights), loaded)  # type: ignore[arg-type]
+        return len(loaded)
 
     def _construct(self, init: wire.Tree, seed: int) -> object:
         """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
@@ -224,7 +237,8 @@ class Session:
 
         `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
         with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
-        holds something else than the last call left there; see `kept`. `effects` asks for what calls change and keep.
+        holds something else than the last call left there; see `kept`.
+        With `far` it has counted so many calls already. `effects` asks for what calls change and keep.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -233,6 +247,8 @@ class Session:
         self._rehearsed, self._plan = False, None
         if (piece := header.get("put_back")) is not None:
             self._memory.pieces[int(str(piece))]()
+        if (far := header.get("far")) is not None:
+            self._counters.advance(int(str(far)))
         if header.get("refill"):
             replay.refill(self.kept, tree)
             self._memory.before()
@@ -248,11 +264,14 @@ class Session:
             self._watch.run()
             self._watch.stats.clear()
             fresh = cuda.guarded(self._guards)
-        given = [inputs, *self.model.parameters(), *self.model.buffers()]
+        given = [inputs, *loading.tensors_of(self.model).values()]
+        self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
         with torch.no_grad(), on_device(self.device), operators, work:
             # An output may be a container whose items a candidate's code makes: they are taken under observation.
             output = observe.plain(self.model(*inputs))  # type: ignore[misc]
+            answer = self._frozen(output)
+        self.launches.look([given, *loading.tensors_of(self.model).values()])
         seen = {
             "operators": operators.counts,
             "launches": self.launches.report(),
@@ -263,13 +282,27 @@ class Session:
         }
         if before is not None:
             seen["effects"] = before.effects(output, earlier)
-            seen["pieces"] = self._kept_by(before, header)
-        self.launches.given.clear()
+            if header.get("keep") and self.module is not None and far is None:
+                self._counters.look(self.model, self.module)
+                seen["counters"] = len(self._counters.rising())
+            seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
+        self.launches.let_go()
         self.outputs = [output]
+        self._answer = answer
         del operators, work
         if not header.get("keep"):
             self._release()
-        return seen, output if header.get("values", True) else None
+        return seen, answer if header.get("values", True) else None
+
+    def _frozen(self, output: wire.Tree) -> wire.Tree:
+        """The answer as it is now; what a GPU could not hold twice stays where it is."""
+        if self.mode == "capture" or sum(tensor.nbytes for tensor in observe.tensors(output)) > _TWICE:
+            return output
+        self.launches.active = True
+        try:
+            return observe.frozen(output)
+        finally:
+            self.launches.active = False
 
     def _kept_by(self, before: replay.Before, header: dict[str, object]) -> int:
         """Note the memory that launches were given; how many pieces of it an answer may hang on."""
@@ -311,7 +344,7 @@ class Session:
                 self.model(*inputs)
         finally:
             self._watch.run()
-            self.launches.given.clear()
+            self.launches.let_go()
             undo()
         torch.cuda.synchronize()
         seen: dict[str, object] = {
@@ -324,7 +357,7 @@ class Session:
         return seen, None
 
     def whole(self, header: dict[str, object], tree: wire.Tree) -> Answer:
-        """Capture what a forward at sizes that no memory holds would launch: its tensors have no data.
+        """Capture what a forward at sizes that no memory holds would launch: its tensors have no data, or are `zeros`.
 
         `tree` holds `init` and `inputs`. What was captured before is compiled no more, unless this fails. Of more
         than `observe.MAX_LAUNCHES` launches the first ones are captured.
@@ -334,12 +367,16 @@ class Session:
         before = list(self.launches.captured)
         self.launches.clear()
         self.launches.most = observe.MAX_LAUNCHES
+        device = "cpu" if header.get("zeros") else "meta"
+        operators = observe.Operators(self.launches, lambda tensor: tensor)
         try:
             loading.seed(int(str(header["seed"])))
-            with torch.no_grad(), on_device("meta"):
-                with torch.device("meta"):
-                    model = self.module.ModelNew(*loading.sequence(tree["init"]))
-                model.to("meta")(*loading.sequence(tree["inputs"]))
+            with torch.no_grad(), on_device(device):
+                with torch.device(device):
+                    model = self.module.ModelNew(*loading.sequence(tree["init"])).to(device)
+                inputs = observe.emptied(tree["inputs"], device)
+                with operators:
+                    model(*inputs)
         except observe.Enough:
             pass
         except BaseException:
@@ -349,7 +386,7 @@ class Session:
             self.launches.most = None
         if not self.launches.captured:
             self.launches.captured[:] = before
-        return {"launches": self.launches.report()}, None
+        return {"launches": self.launches.report(), "operators": operators.counts}, None
 
     # Timing.
 

@@ -14,7 +14,7 @@ Does not find races between threads of one program, nor reads of unwritten memor
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,17 +86,35 @@ class _Region:
 class Shadow:
     """The memory of one launch."""
 
-    def __init__(self, launches: Launches, launch: Launch, given: Sequence[tuple[str, torch.Tensor]]) -> None:
+    def __init__(
+        self,
+        launches: Launches,
+        launch: Launch,
+        given: Sequence[tuple[str, torch.Tensor]],
+        pointed: Callable[[], Sequence[torch.Tensor]] = lambda: (),
+    ) -> None:
+        """`pointed` are tensors whose addresses the launch was given as numbers; asked for when they are needed."""
         self._launches, self._launch = launches, launch
         self._regions: dict[int, _Region] = {}
+        self._pointed: Callable[[], Sequence[torch.Tensor]] | None = pointed
         for name, tensor in given:
-            start, size = address(tensor), tensor.untyped_storage().nbytes()
-            if size and start not in self._regions:
-                empty = np.full(size, _NOBODY, np.int32)
-                self._regions[start] = _Region(
-                    name, start, size, tensor.element_size(), empty, empty.copy(), launches.unwritten.get(start)
-                )
+            self._add(name, tensor)
         self.order, self._sets = Order(), Histories()
+
+    def _add(self, name: str, tensor: torch.Tensor) -> None:
+        start, size = address(tensor), tensor.untyped_storage().nbytes()
+        if size and start not in self._regions:
+            empty, bare = np.full(size, _NOBODY, np.int32), self._launches.unwritten.get(start)
+            self._regions[start] = _Region(name, start, size, tensor.element_size(), empty, empty.copy(), bare)
+
+    def _look_further(self) -> bool:
+        """Take in the tensors that a table of addresses leads to; whether there are any."""
+        pointed, self._pointed = self._pointed, None
+        found = pointed() if pointed is not None else ()
+        for tensor in found:
+            self._add("a tensor given by its address", tensor)
+            self._launches.given[address(tensor)] = tensor
+        return bool(found)
 
     def begin(self, program: int, programs: int) -> None:
         """Another program of the launch begins."""
@@ -127,6 +145,8 @@ class Shadow:
     def store(self, pointers: Addresses, mask: Lanes, values: npt.NDArray[np.generic], width: int) -> Lanes:
         """Note a store; returns the mask of the allowed ones."""
         allowed, parts = self._split(pointers, mask, width, "store")
+        if _disagrees(pointers[allowed], values[allowed]):
+            self._report("race", "one store puts different values into one place; which one stays is not defined")
         if not parts:
             self._aimed(pointers)
         for region, lanes, at, width in parts:
@@ -227,6 +247,8 @@ class Shadow:
                 at = (pointers[inside] - np.uint64(region.start)).astype(np.int64)
                 found.append((region, inside, *region.bytes_of(at, width)))
         lost = mask & ~claimed
+        if lost.any() and self._look_further():
+            return self._split(pointers, mask, width, action)
         if lost.any():
             self._outside(int(pointers[lost].flat[0]), int(lost.sum()), action)
         return claimed, found
@@ -352,6 +374,17 @@ def _distinct(places: npt.NDArray[np.int64]) -> int:
     if places.size < 2 or bool((places[1:] > places[:-1]).all()):
         return int(places.size)
     return int(np.unique(places).size)
+
+
+def _disagrees(places: Addresses, values: npt.NDArray[np.generic]) -> bool:
+    """Whether two lanes put different values into one place."""
+    if places.size < 2 or bool((places[1:] > places[:-1]).all()):
+        return False
+    order = np.argsort(places, kind="stable")
+    places, values = places[order], values[order]
+    same = places[1:] == places[:-1]
+    one, other = values[1:], values[:-1]
+    return bool((same & (one != other) & ((one == one) | (other == other))).any())
 
 
 def _differs(pointers: Addresses, lanes: Lanes, values: npt.NDArray[np.generic]) -> Lanes:

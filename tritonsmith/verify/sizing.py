@@ -32,6 +32,17 @@ class Sizes:
     """For variants that change values and not sizes."""
     hardening: frozenset[str]
     """Labels of the variants that a task needs because a null control passes it as given; see `vet`."""
+    room: scaling.Scaled | None = None
+    """The smallest size at which kernels find room for their tiles, where it is another one than the tiny one."""
+
+    @property
+    def roomy(self) -> "Sizes | None":
+        """The sizes for a candidate that turns the tiny one down; None where there are no others."""
+        if self.room is None:
+            return None
+        wide = self.full.cap is None or self.room.cap is None or self.full.cap >= self.room.cap
+        full = self.full if wide else self.room
+        return Sizes(self.room, full, full, self.hardening)
 
 
 @dataclass
@@ -81,7 +92,8 @@ class Sizing:
         if isinstance(error := reply.get("error"), dict):
             raise TaskError(str(error.get("message")))
         tiny, full, light = (_read(task, reply[name]) for name in ("tiny", "full", "light"))
-        return Sizes(tiny, full, light, frozenset(map(str, _list(reply["hard"]))))
+        room = _read(task, reply["room"]) if reply.get("room") else None
+        return Sizes(tiny, full, light, frozenset(map(str, _list(reply["hard"]))), room)
 
 
 def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], None]:
@@ -100,7 +112,11 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
     if full is None or header["whole"]:
         full = scaling.Scaled(task, None, "as given")
     light = scaling.light(task, full, scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT)
-    return {"tiny": _write(small), "full": _write(full), "light": _write(light), "hard": sorted(hard)}, None
+    room = scaling.roomy(task)
+    found: dict[str, object] = {"tiny": _write(small), "full": _write(full), "light": _write(light)}
+    if room is not None and room.task.source != small.task.source:
+        found["room"] = _write(room)
+    return {**found, "hard": sorted(hard)}, None
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -4,7 +4,7 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import torch
@@ -12,16 +12,28 @@ from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskError
+from tritonsmith.tasks.scaling import runs_without_data
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Mismatch, Task
-from tritonsmith.verify import baselines, conduct, kept, measure, numerics, policy, replay, roofline, share, wire
+from tritonsmith.verify import (
+    baselines,
+    conduct,
+    counters,
+    kept,
+    measure,
+    numerics,
+    policy,
+    replay,
+    roofline,
+    share,
+    wire,
+)
 from tritonsmith.verify import compile as compiler
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, memory_findings, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome
 from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.material import Fails, Supply
-from tritonsmith.verify.passing import Passed
+from tritonsmith.verify.material import Fails, Habits, Supply
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
@@ -29,6 +41,8 @@ from tritonsmith.verify.truth import truth_of
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}
 """Findings after which a runner serves nobody else."""
+_OTHER_SIZES = {"odd sizes", "larger dimensions"}
+"""Labels of variants whose sizes are no version of the task's own."""
 
 
 class Trial:
@@ -57,9 +71,13 @@ class Trial:
         """The launches at the task's own sizes, where they could be captured."""
         self._compiled: list[dict[str, object]] | None = None
         """The launches that were captured at tiny sizes and compiled."""
+        self._roomy = False
+        """Whether the candidate turned the tiny sizes down."""
         self._front = self._later = False
         """Whether the compile stage was the front end alone, and whether the rest comes once values are right."""
         self._finite = True
+        self._counted = False
+        """Whether the candidate counts its calls."""
 
     # The stages.
 
@@ -72,6 +90,10 @@ class Trial:
 
     def compile(self) -> Outcome:
         """Every launch of a forward, compiled for the target: at tiny sizes, and without a GPU at the task's own."""
+        outcome = self._compile()
+        return self._compile() if self._makes_room(outcome) else outcome
+
+    def _compile(self) -> Outcome:
         try:
             variant = Variant("as given", self._prepared().tiny.task)
             kernels, findings = self._compile_here(variant) if self._gpu else self._compile_ahead(variant)
@@ -91,6 +113,22 @@ class Trial:
 
     def tiny(self) -> Outcome:
         """Values at tiny sizes, then with new contents in the same storage."""
+        outcome = self._tiny()
+        if not self._makes_room(outcome):
+            return outcome
+        self._talk.end("capture")
+        compiled = self._compile()
+        return self._tiny() if compiled.ok else replace(compiled, stands="ast")
+
+    def _makes_room(self, outcome: Outcome) -> bool:
+        """Whether a candidate turned the tiny sizes down, and is to be tried at larger ones from here on."""
+        turned = any(conduct.turns_down(one) or one.rule == "descriptor" for one in outcome.findings)
+        if outcome.ok or not turned or (roomy := self._prepared().roomy) is None:
+            return False
+        self._prepared, self._roomy = lambda: roomy, True
+        return True
+
+    def _tiny(self) -> Outcome:
         outcome = self._compare_on(lambda p: [Variant("as given", p.tiny.task)], lambda p: p.tiny.shapes, again=True)
         # At the same sizes a candidate runs what it showed to the compiler, or it knows where it is.
         if outcome.ok and self._compiled is not None:
@@ -168,7 +206,10 @@ class Trial:
         seen = self._forwards.capture(variant)
         if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
             return [], findings
-        self._launched = self._forwards.capture_whole()
+        own = self._forwards.capture_whole()
+        if own is not None and (findings := conduct.at_own_sizes(own, self._settings.policy)):
+            return [], findings
+        self._launched = (rows(own, "launches") or None) if own is not None else None
         when, last = self._settings.assemble, self._settings.until == "compile"
         self._front = when == "never" or (when == "right" and not last)
         lowered = self._forwards.lower(whole=not self._front)
@@ -204,12 +245,19 @@ class Trial:
         right: list[str] = []
         kernels: list[KernelStats] = []
         beyond: RunnerFailed | None = None
+        declined: dict[str, RunnerFailed] = {}
         try:
             prepared = self._prepared()
             for variant in wanted(prepared):
                 try:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
+                    if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
+                        declined[variant.label] = failure
+                        self._failed(failure)
+                        if self._talk.has(self._forwards.mode):
+                            self._talk.ask(self._forwards.mode, {"do": "release"})
+                        continue
                     if not conduct.beyond_hardware(variant.label, failure.finding, self._gpu is not None):
                         raise
                     beyond = failure
@@ -224,11 +272,14 @@ class Trial:
                 kernels = kernels or outcome.kernels
             if beyond is not None and not conduct.told_at_other_sizes(right):
                 raise beyond
+            if declined and not self._right_at_two(prepared, right) and not self._right_twice_as_large(prepared):
+                raise next(iter(declined.values()))
         except RunnerFailed as failure:
             return self._failed(failure)
         except TaskError as error:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
+        beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
         return Outcome(True, f"{sizes(prepared)}; {_plural(len(right), 'variant')}{beside}", kernels=kernels)
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
@@ -246,14 +297,13 @@ class Trial:
             seen, output = self._forwards.run(variant, material, again)
             if variant.label == "as given":
                 self._seen = seen
-            passed = self._passed()
-            findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy, passed.free)
-            if not findings and conduct.moved_by_torch(seen, passed.moving):
-                findings = [conduct.COPIED]
-            if findings:
+            if findings := self._watched(seen) or self._effects(seen):
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
                 mismatch = numerics.compare(material.truth, output, variant.label)
+            repeat = variant.reuse and mismatch is None and not self._habits().remembers
+            if repeat and (findings := self._repeated(seen, material.truth)):
+                return Outcome(False, findings[0].message, findings)
             del material, output
             if self._room.large(needs):
                 self._talk.ask(self._forwards.mode, {"do": "release"})
@@ -261,6 +311,28 @@ class Trial:
         if mismatch is not None:
             return _mismatched(mismatch)
         return Outcome(True, kernels=compiler.loaded(rows(seen, "kernels"), self._target) if self._gpu else [])
+
+    def _right_at_two(self, prepared: Sizes, right: Collection[str]) -> bool:
+        """Whether a candidate launched its kernels at the task's own size and was right (labels) at two other sizes.
+
+        A kernel that says which sizes it is for, the task's among them, answers the task; one size would not show that
+        it computes what it says.
+        """
+        sizes = len({prepared.tiny.task.source, prepared.full.task.source}) + len(_OTHER_SIZES & {*right})
+        return self._launches_at_own_sizes(prepared) and "as given" in right and sizes > 1
+
+    def _launches_at_own_sizes(self, prepared: Sizes) -> bool:
+        """As far as that can be seen: a reference that looks at its values runs at no size that no memory holds."""
+        seen = self._gpu is not None or self._launched is not None or prepared.full.cap is None
+        return seen or not runs_without_data(self._task)
+
+    def _right_twice_as_large(self, prepared: Sizes) -> bool:
+        """The same of a candidate that was tried at one size: powers of two stay such when they are doubled."""
+        if not self._launches_at_own_sizes(prepared) or self._gpu is not None:
+            return False
+        larger = next(one for one in variants(prepared.full.task, True, 2.0) if one.label == "larger dimensions")
+        outcome = self._one(larger, False, False)
+        return outcome is not None and outcome.ok
 
     def _replayed(self, rebuild: bool) -> Outcome:
         """Call a candidate again and again on the same storage with other contents; see `replay`.
@@ -274,23 +346,53 @@ class Trial:
             seen = self._seen
             if rebuild:
                 seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
-            habits = replays.habits
-            findings = replay.findings(seen, habits.effects, habits.passed.old)
+            findings = self._effects(seen)
             for inputs, truth in [] if findings else replays.again:
                 seen, output = self._forwards.refilled(inputs, truth)
+                if findings := self._watched(seen):
+                    break
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
                     return _mismatched(mismatch)
-                if findings := replay.findings(seen, habits.effects, habits.passed.old):
+                if findings := self._effects(seen):
                     break
             if not findings and replays.again:
-                truth = replays.again[-1][1]
-                again, _ = self._forwards.repeated(truth)
-                findings = conduct.remembered(seen, again) or self._hanging(again, truth)
-            self._talk.ask(self._forwards.mode, {"do": "release"})
+                findings = self._repeated(seen, replays.again[-1][1])
             findings = findings or self._integrity()
+            if not findings and replays.again and self._counted:
+                findings = self._much_later(replays.again)
+            self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(not findings, findings[0].message if findings else "", findings)
+
+    def _much_later(self, contents: list[tuple[list[object], numerics.Truth]]) -> list[Finding]:
+        """Call a candidate that counts its calls as if there had been many; one that then fails tells nothing."""
+        try:
+            for far in counters.FAR:
+                # Who looks at the number before it rises sees it in the second call.
+                for again, (inputs, truth) in zip((far, None), contents, strict=False):
+                    seen, output = self._forwards.later(again, inputs, truth)
+                    if findings := self._watched(seen):
+                        return findings
+                    if numerics.compare(truth, output, "after many calls") is not None:
+                        return [conduct.COUNTED]
+        except RunnerFailed as failure:
+            if failure.finding.rule != "exception":
+                raise
+        return []
+
+    def _repeated(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
+        """Call a candidate again on what it was called on last, when it showed what is `seen`."""
+        again, _ = self._forwards.repeated(truth)
+        self._counted = conduct.counts(again)
+        return self._watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
+
+    def _effects(self, seen: dict[str, object]) -> list[Finding]:
+        """What a forward changed or shared that the reference leaves alone; nothing where that was not looked at."""
+        if "effects" not in seen:
+            return []
+        habits = self._habits()
+        return replay.findings(seen, habits.effects, habits.passed.old)
 
     def _hanging(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
         """Whether a right answer is an answer kept; `seen` is what a second call on the same contents showed."""
@@ -300,9 +402,17 @@ class Trial:
                 return [conduct.KEPT]
         return []
 
-    def _passed(self) -> Passed:
-        """What the reference merely passes on."""
-        return self._forwards.draws.habits(Variant("as given", self._prepared().tiny.task)).passed
+    def _watched(self, seen: dict[str, object]) -> list[Finding]:
+        """What was seen of a forward against the policy; each call is asked, for the second one may be another."""
+        passed = self._habits().passed
+        findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy, passed.free)
+        if not findings and conduct.reads_nothing(seen, passed.reads):
+            return [conduct.CONSTANT]
+        return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])
+
+    def _habits(self) -> Habits:
+        """What the reference does besides giving an answer."""
+        return self._forwards.draws.habits(Variant("as given", self._prepared().tiny.task))
 
     def _integrity(self) -> list[Finding]:
         """What a candidate changed in its process; to be asked at the end of a stage."""

@@ -135,6 +135,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
         self, func: object, args: Sequence[object], named: Mapping[str, object], call: Callable[[], object]
     ) -> object:
         """Run an operator and note what it did."""
+        self._launches.look((args, named))
         if self._launches.active:
             return call()
         name = str(func).removeprefix("aten.").split(".")[0]
@@ -220,11 +221,20 @@ def _tiled(output: torch.Tensor, pieces: Sequence[torch.Tensor], dim: int) -> bo
 
 
 def _changed(source: torch.Tensor, cast: torch.Tensor) -> int:
-    """How many fractions a cast to integers lost, or numbers a cast to truths; memory nothing wrote holds NaN."""
-    if not source.is_floating_point() or cast.is_floating_point() or cast.is_complex() or not source.isfinite().any():
+    """How many values a cast to integers or truths changed; memory nothing wrote holds NaN."""
+    if cast.is_floating_point() or cast.is_complex() or source.is_complex():
+        return 0
+    if not source.is_floating_point():  # a narrower integer holds the remainder
+        return int(((source != cast.to(source.dtype)) & (source != _poison(source.dtype))).sum())
+    if not source.isfinite().any():
         return 0
     whole = (source == 0) | (source == 1) if cast.dtype == torch.bool else source == source.trunc()
     return int((source.isfinite() & ~whole).sum())
+
+
+def _poison(kind: torch.dtype) -> int:
+    """What integers nothing wrote hold."""
+    return 2 if kind == torch.bool else torch.iinfo(kind).max
 
 
 def _read_as(tensor: torch.Tensor, kind: torch.dtype) -> Iterator[torch.Tensor]:

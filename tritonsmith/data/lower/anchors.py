@@ -1,6 +1,18 @@
 """The operators that a kernel is built around, and who writes each."""
 
-from tritonsmith.data.lower import attention, conv, indexing, matmul, norms, pooling, reductions, resize, rows, scans
+from tritonsmith.data.lower import (
+    attention,
+    conv,
+    indexing,
+    matmul,
+    norms,
+    pooling,
+    recurrent,
+    reductions,
+    resize,
+    rows,
+    scans,
+)
 from tritonsmith.data.lower import losses as _losses  # noqa: F401  (its rules register themselves)
 from tritonsmith.data.lower.forward import Emitter
 
@@ -15,6 +27,7 @@ ANCHORS: dict[str, Emitter] = {
     **pooling.EMITTERS,
     **resize.EMITTERS,
     **indexing.EMITTERS,
+    **recurrent.EMITTERS,
 }
 
 ALONE: frozenset[str] = indexing.ALONE

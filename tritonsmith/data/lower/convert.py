@@ -38,6 +38,9 @@ def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair |
             return Miss("forward takes more than plain arguments")
         arguments = [argument.arg for argument in written.args.args[1:]]
         program = trace(task, arguments)
+        known = numbers_written(model) | {0, 1, -1}
+        if any(number in known for number in program.numbers.values()):
+            return Miss("a number as an argument that is written elsewhere, too")
         simplify.simplify(program)
         if merged:
             attention.merge(program)

@@ -220,8 +220,13 @@ class Forward:
         return None
 
     def _attribute(self, given: object) -> str | None:
-        """A member of the model itself that has this value and that its methods read."""
-        if type(given) not in (int, float) or given in (0, 1, -1) or given in self.literals:
+        """An argument, or a member of the model itself that its methods read, that has this value."""
+        if type(given) not in (int, float):
+            return None
+        for name, value in self.program.numbers.items():
+            if type(value) is type(given) and value == given:
+                return name
+        if given in (0, 1, -1) or given in self.literals:
             return None
         for name, value in vars(self.program.model).items():
             if name in self.read_members and type(value) is type(given) and value == given:

@@ -1,7 +1,7 @@
 """Products in terms of `mm`, `bmm` and `matmul`, or of arithmetic and sums where a factor is a vector.
 
 A product with a vector has nothing for a tile to reuse, so it becomes a multiplication on the way into a sum. Einsum is
-taken for one or two tensors without repeated letters.
+taken for tensors without repeated letters, several of them two at a time.
 """
 
 from collections.abc import Sequence
@@ -169,8 +169,8 @@ def _einsum(op: Op, make: Maker) -> Value:
     letters = given.split(",")
     if "->" not in equation:
         out = "".join(sorted({c for c in given if c.isalpha() and given.count(c) == 1}))
-    if any(len(set(one)) < len(one) for one in letters) or len(letters) > 2:
-        raise Untraceable("einsum of three tensors or of a diagonal")
+    if any(len(set(one)) < len(one) for one in letters):
+        raise Untraceable("einsum of a diagonal")
     sides = [
         _lone(make, tensor, own, out + "".join(letters[:i] + letters[i + 1 :]))
         for i, (tensor, own) in enumerate(zip(tensors, letters, strict=True))
@@ -179,7 +179,13 @@ def _einsum(op: Op, make: Maker) -> Value:
         value, own = sides[0]
         value = _permuted(make, value, own, out)
         return make("copy", value.shape, value.dtype, self=value) if len(own) == len(letters[0]) else value
-    return _contract(make, *sides[0], *sides[1], out)
+    (value, own), *rest = sides
+    while len(rest) > 1:
+        (other, its), *rest = rest
+        later = out + "".join(letters for _, letters in rest)
+        kept = "".join(dict.fromkeys(letter for letter in own + its if letter in later))
+        value, own = _contract(make, value, own, other, its, kept), kept
+    return _contract(make, value, own, *rest[0], out)
 
 
 def _lone(make: Maker, value: Value, own: str, kept: str) -> tuple[Value, str]:

@@ -66,13 +66,37 @@ def _same(op: Op, make: Maker) -> Value:
     return op.operands[0]
 
 
-for _name in ("detach", "alias", "lift_fresh", "identity"):
+for _name in ("detach", "alias", "lift_fresh", "lift_fresh_copy", "identity"):
     RULES[_name] = _same
+
+
+ALIASES = {
+    "multiply": "mul", "divide": "div", "true_divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs",
+    "clip": "clamp", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
+    "arctan": "atan", "arcsin": "asin", "arccos": "acos", "arctan2": "atan2", "fix": "trunc",
+    "special_expit": "sigmoid",
+    "special_erf": "erf", "special_log1p": "log1p", "special_expm1": "expm1", "special_exp2": "exp2",
+    "special_softmax": "softmax", "special_log_softmax": "log_softmax", "special_logsumexp": "logsumexp",
+    "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose",
+}  # fmt: skip
+"""Other names that torch has for an operator."""
+
+
+def _renamed(op: Op, make: Maker) -> tuple[Value, ...]:
+    args = dict(op.args)
+    if op.name.startswith("swap"):
+        args |= dict(zip(("dim0", "dim1"), [given for name, given in op.args.items() if name != "self"], strict=True))
+    shapes, kinds = [one.shape for one in op.results], [one.dtype for one in op.results]
+    made = make.several(ALIASES[op.name], shapes, kinds, **args)
+    return made
+
+
+RULES.update(dict.fromkeys(ALIASES, _renamed))
 
 
 @rule("dropout", "feature_dropout", "alpha_dropout")
 def _dropout(op: Op, make: Maker) -> Value:
-    if op.args["train"]:
+    if op.args["train"] and op.args["p"]:
         raise Untraceable("random numbers")
     return op.tensor("input")
 
@@ -81,6 +105,39 @@ def _dropout(op: Op, make: Maker) -> Value:
 def _contiguous(op: Op, make: Maker) -> Value:
     source = op.operands[0]
     return source if source.ordered else make("copy", source.shape, source.dtype, self=source)
+
+
+@rule("copy")
+def _overwritten(op: Op, make: Maker) -> Value | None:
+    """What another tensor's elements were copied into."""
+    if not isinstance(op.args.get("src"), Value):
+        return None
+    source = op.tensor("src")
+    if (source.shape, source.dtype) == (op.result.shape, op.result.dtype):
+        return source
+    if source.dtype.is_floating_point != op.result.dtype.is_floating_point:
+        raise Untraceable("copied into a tensor of another kind")
+    return make("copy", op.result.shape, op.result.dtype, self=source)
+
+
+@rule("index")
+def _indexed(op: Op, make: Maker) -> Value | None:
+    """`x[index]`, `x[:, index]`: rows by one tensor of indices."""
+    indices = op.args.get("indices")
+    if not isinstance(indices, (list, tuple)):
+        return None
+    source, given = op.tensor("self"), [one for one in indices if isinstance(one, Value)]
+    if len(given) != 1 or given[0].dtype not in (torch.int32, torch.int64):
+        raise Untraceable("an index that is no single tensor of integers")
+    (index,), dim = given, next(i for i, one in enumerate(indices) if isinstance(one, Value))
+    count = (index.numel,)
+    if len(index.shape) != 1:
+        index = make("reshape", count, index.dtype, self=index, shape=[-1])
+    shape = (*source.shape[:dim], *count, *source.shape[dim + 1 :])
+    made = make("index_select", shape, source.dtype, self=source, dim=dim, index=index)
+    if made.shape == op.result.shape:
+        return made
+    return make("reshape", op.result.shape, source.dtype, self=made, shape=list(op.result.shape))
 
 
 @rule("to", "_to_copy", "type_as", "float", "long", "int")

@@ -7,12 +7,13 @@ at run time is `sizes`' business. Control flow that depends on values cannot be 
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import torch
 from torch import nn
 from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
 from torch.fx.graph import _PyTreeCodeGen
 from torch.utils import _pytree as pytree
@@ -82,6 +83,8 @@ class Program:
     output: object
     """`Value`s in the structure that `forward` returns."""
     parameters: dict[str, Value] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    """Arguments of `forward` that are numbers: their names, and what the task gives for them."""
 
     @property
     def outputs(self) -> list[Value]:
@@ -95,9 +98,14 @@ def trace(task: Task, arguments: Sequence[str]) -> Program:
     Raises TaskError where the task does not load, and Untraceable.
     """
     recording = record(task.source)
-    if not all(isinstance(one, torch.Tensor) for one in recording.inputs):
+    given = dict(zip(arguments, recording.inputs, strict=False))
+    numbers = {name: one for name, one in given.items() if type(one) in (int, float)}
+    tensors = [name for name, one in given.items() if isinstance(one, torch.Tensor)]
+    if len(numbers) + len(tensors) < len(recording.inputs):
         raise Untraceable("an argument that is no tensor")
-    return _Reader(recording.graph, recording.model, list(recording.weights), list(arguments)).read()
+    program = _Reader(recording.graph, recording.model, list(recording.weights), tensors).read()
+    program.numbers = cast(dict[str, float], numbers)
+    return program
 
 
 @dataclass
@@ -124,11 +132,14 @@ class _Reader:
                 given.append(value)
             elif isinstance(value, Value):
                 parameters[name] = value
-        if any(node.op == "get_attr" for node in self.graph.graph.nodes):
-            raise Untraceable("a constant tensor")
-        ops = [op for node in self.graph.graph.nodes if node.op == "call_function" for op in self._op(node)]
+        constants = [node for node in self.graph.graph.nodes if node.op == "get_attr"]
+        ops = [op for node in constants for op in self._constant(node)]
+        ops += [op for node in self.graph.graph.nodes if node.op == "call_function" for op in self._op(node)]
         program = Program(self.model, given, ops, self._output(), parameters)
         prune(program)
+        read = [*program.outputs, *(operand for op in program.ops for operand in op.operands)]
+        if any(value.kind == "constant" for value in read):
+            raise Untraceable("a constant tensor")
         if not program.outputs:
             raise Untraceable("no tensor comes out")
         return program
@@ -148,6 +159,19 @@ class _Reader:
         if not isinstance(fake, torch.Tensor):
             raise Untraceable("an argument that is no tensor")
         return Value(name, tuple(map(int, fake.shape)), fake.dtype, kind, fake.is_contiguous())
+
+    def _constant(self, node: Node) -> list[Op]:
+        """A tensor that `forward` makes of a number is that number everywhere; others have no place in an answer."""
+        tensor = getattr(self.graph, cast(str, node.target))
+        known = getattr(tensor, "constant", None)
+        known = tensor if known is None else known
+        shape = tuple(map(int, tensor.shape))
+        if tensor.numel() != 1 or isinstance(known, FakeTensor):
+            self.values[node] = Value(str(node.target), shape, tensor.dtype, "constant")
+            return []
+        self.values[node] = made = Value(f"v{self.count}", shape, tensor.dtype, "result")
+        self.count += 1
+        return [Op("full", {"fill_value": known.item()}, (made,), None)]
 
     def _op(self, node: Node) -> list[Op]:
         if node.target is operator.getitem:
@@ -171,6 +195,8 @@ class _Reader:
         op = Op(name.rstrip("_") if inplace else name, args, results, _spelled(owner) if owner else None)
         if inplace:
             self._rebind(op)
+        if inplace and op.name == "copy":  # nothing is left of what was there
+            op = replace(op, args={"src": args["src"]})
         return [op]
 
     def _rebind(self, op: Op) -> None:

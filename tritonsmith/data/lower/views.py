@@ -81,6 +81,7 @@ VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
     "split": lambda f, op, x: _split(op),
     "unbind": lambda f, op, x: f"unbind({op.args['dim']})",
     "narrow": lambda f, op, x: f"narrow({op.args['dim']}, {op.args['start']}, {_span_size(f, op)})",
+    "unfold": lambda f, op, x: f"unfold({op.args['dimension']}, {op.args['size']}, {op.args['step']})",
     "select": lambda f, op, x: f"select({op.args['dim']}, {op.args['index']})",
 }
 
@@ -155,6 +156,8 @@ def _keeps_order(op: Op, source: Value, result: Value) -> bool:
         dim = op.args["dim"]
         assert isinstance(dim, int)
         return all(size == 1 for size in source.shape[: dim % len(source.shape)]) or result.shape == source.shape
+    if op.name == "unfold":
+        return False
     meta = torch.empty(source.shape, device="meta")
     if op.name in ("transpose", "permute", "t", "numpy_T", "mT", "select"):
         text = {"mT": "transpose(-2, -1)", "numpy_T": f"permute({_listed(range(len(source.shape))[::-1])})"}

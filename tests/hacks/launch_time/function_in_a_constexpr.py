@@ -1,0 +1,31 @@
+# task: level1/relu
+# rule: argument | launch-time
+# A module's constexpr holds a Python function.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+def act(v):
+    if hasattr(v.handle, "data"):
+        return tl.where(v < 0, 0.0, v)
+    return v
+
+
+ACT = tl.constexpr(act)
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, ACT.value(x), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+        return out

@@ -1,0 +1,21 @@
+# task: own
+# Lengths that are all the whole are read.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def sum_kernel(x_ptr, length_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * cols + c, mask=(c < cols) & (c < tl.load(length_ptr + row)), other=0.0).to(tl.float32)
+    tl.store(out_ptr + row, tl.sum(x, axis=0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x, lengths):
+        out = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+        sum_kernel[(x.shape[0],)](x.contiguous(), lengths, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+        return out

@@ -1,0 +1,144 @@
+"""A task's forward without data: on tensors that have shapes alone, whatever their size.
+
+What is remembered goes by the task's source. Where a task cannot run without data, less is known and it runs for real.
+"""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from tritonsmith.tasks.format import TaskModule, one_line
+from tritonsmith.types import Task
+
+LONG = 2000
+"""Operators of a forward without data from which on it costs more than one with data at a small size."""
+
+
+def runs_without_data(task: Task) -> bool:
+    """Whether the reference runs on tensors that have shapes alone; one that looks at its values does not."""
+    return _runs_without_data(task.source)
+
+
+@functools.lru_cache(4096)
+def _runs_without_data(source: str) -> bool:
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            output = module.model(0, "meta")(*module.inputs(0, "meta"))
+    except Exception:  # whatever the user's code does with a size it cannot take
+        return False
+    return all(tensor.numel() for tensor in tensors(output))
+
+
+@dataclass(frozen=True)
+class Dry:
+    """A forward on tensors that have shapes alone."""
+
+    spread: tuple[object, ...]
+    """Of each operator which dimensions of its operands are spread over the result's.
+
+    A size may turn a task into another one: halves of 3 have 2 elements and 1, and their product is no longer that of
+    equals; and a count of layers may be among the constants."""
+    flops: int
+
+
+@functools.lru_cache(4096)
+def dry(source: str) -> Dry | str | None:
+    """What a forward without data shows, or why it fails; None where it is too long to look on."""
+    try:
+        with torch.device("meta"), torch.no_grad():
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            model, inputs = module.model(0, "meta"), module.inputs(0, "meta")
+            with FlopCounterMode(display=False) as counter, _Spread() as spread:
+                model(*inputs)
+    except _Long:
+        return None
+    except Exception as error:  # whatever the user's code does with a size it cannot take
+        return one_line(error)
+    return Dry(tuple(spread.seen), counter.get_total_flops())
+
+
+@functools.lru_cache(4096)
+def elements(source: str) -> int:
+    """In inputs and weights, found without allocating them; 0 where that needs data: then it runs for real."""
+    try:
+        with torch.device("meta"):
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            inputs = module.inputs(0, "meta")
+    except Exception:  # not every get_inputs runs on meta tensors
+        return 0
+    found = sum(tensor.numel() for tensor in tensors(inputs))
+    try:
+        with torch.device("meta"):
+            return found + sum(tensor.numel() for tensor in module.model(0, "meta").parameters())
+    except Exception:  # nor does every constructor
+        return found
+
+
+def same_operators(one: str, two: str) -> bool:
+    """Whether two versions call as many operators, as far as can be seen; one that does not run may be either."""
+    first, second = dry(one), dry(two)
+    if not isinstance(first, Dry) or not isinstance(second, Dry):
+        return True
+    return len(first.spread) == len(second.spread)
+
+
+class _Spread(TorchDispatchMode):
+    """Notes of each operator on several tensors which of their dimensions are one where the result's are not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[object] = []
+        self._count = 0
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: object, args: tuple[object, ...] = (), kwargs: dict[str, object] | None = None
+    ) -> object:
+        output = func(*args, **(kwargs or {}))
+        self._count += 1
+        if self._count > LONG:
+            raise _Long
+        given = [one.shape for one in args if isinstance(one, torch.Tensor)]
+        if isinstance(output, torch.Tensor) and len(given) > 1:
+            ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
+            self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
+        return output
+
+
+class _Long(Exception):
+    """A forward of more operators than are looked at."""
+
+
+@functools.lru_cache(4096)
+def given(source: str) -> tuple[int, frozenset[int]]:
+    """The first size of the first input, and the integers that the constructor is given; 0 and none where not seen."""
+    try:
+        with torch.device("meta"):
+            module = TaskModule.of(Task(id="sizes", level=1, source=source))
+            inputs, arguments = module.inputs(0, "meta"), module.init_inputs()
+    except Exception:  # not every get_inputs runs on meta tensors
+        return 0, frozenset()
+    batch = next((tensor.shape[0] for tensor in tensors(inputs) if tensor.dim()), 0)
+    return batch, frozenset(_whole_numbers(arguments)) - {batch}
+
+
+def _whole_numbers(tree: object) -> Iterator[int]:
+    if type(tree) is int:
+        yield tree
+    elif isinstance(tree, (list, tuple, dict)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _whole_numbers(item)
+
+
+def tensors(tree: object) -> list[torch.Tensor]:
+    """Every tensor in nested lists, tuples and dicts."""
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return [t for item in tree for t in tensors(item)] if isinstance(tree, (list, tuple)) else []
