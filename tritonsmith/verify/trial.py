@@ -18,26 +18,24 @@ from tritonsmith.types import Finding, KernelStats, Mismatch, Task
 from tritonsmith.verify import (
     baselines,
     conduct,
-    counters,
-    kept,
     measure,
     numerics,
     policy,
-    replay,
     roofline,
     share,
     wire,
 )
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify.conversation import Conversation, RunnerFailed, memory_findings, rows
+from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome
 from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.material import Fails, Habits, Supply
+from tritonsmith.verify.material import Fails, Supply
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.truth import truth_of
+from tritonsmith.verify.watching import Watching
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}
 """Findings after which a runner serves nobody else."""
@@ -66,6 +64,7 @@ class Trial:
         self._sanitizer, self._room = sanitizer, Room(task, gpu)
         cuda = gpu is not None
         self._forwards = Forwards(task, source, settings.policy, talk, supply, self._room, target, cuda)
+        self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
         self._seen: dict[str, object] = {}
         self._launched: list[dict[str, object]] | None = None
         """The launches at the task's own sizes, where they could be captured."""
@@ -76,8 +75,6 @@ class Trial:
         self._front = self._later = False
         """Whether the compile stage was the front end alone, and whether the rest comes once values are right."""
         self._finite = True
-        self._counted = False
-        """Whether the candidate counts its calls."""
 
     # The stages.
 
@@ -297,12 +294,12 @@ class Trial:
             seen, output = self._forwards.run(variant, material, again)
             if variant.label == "as given":
                 self._seen = seen
-            if findings := self._watched(seen) or self._effects(seen):
+            if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
                 mismatch = numerics.compare(material.truth, output, variant.label)
-            repeat = variant.reuse and mismatch is None and not self._habits().remembers
-            if repeat and (findings := self._repeated(seen, material.truth)):
+            repeat = variant.reuse and mismatch is None and not self._eyes.habits().remembers
+            if repeat and (findings := self._eyes.repeated(seen, material.truth)):
                 return Outcome(False, findings[0].message, findings)
             del material, output
             if self._room.large(needs):
@@ -346,73 +343,24 @@ class Trial:
             seen = self._seen
             if rebuild:
                 seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
-            findings = self._effects(seen)
+            findings = self._eyes.effects(seen)
             for inputs, truth in [] if findings else replays.again:
                 seen, output = self._forwards.refilled(inputs, truth)
-                if findings := self._watched(seen):
+                if findings := self._eyes.watched(seen):
                     break
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
                     return _mismatched(mismatch)
-                if findings := self._effects(seen):
+                if findings := self._eyes.effects(seen):
                     break
             if not findings and replays.again:
-                findings = self._repeated(seen, replays.again[-1][1])
+                findings = self._eyes.repeated(seen, replays.again[-1][1])
             findings = findings or self._integrity()
-            if not findings and replays.again and self._counted:
-                findings = self._much_later(replays.again)
+            if not findings and replays.again and self._eyes.counted:
+                findings = self._eyes.much_later(replays.again)
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(not findings, findings[0].message if findings else "", findings)
-
-    def _much_later(self, contents: list[tuple[list[object], numerics.Truth]]) -> list[Finding]:
-        """Call a candidate that counts its calls as if there had been many; one that then fails tells nothing."""
-        try:
-            for far in counters.FAR:
-                # Who looks at the number before it rises sees it in the second call.
-                for again, (inputs, truth) in zip((far, None), contents, strict=False):
-                    seen, output = self._forwards.later(again, inputs, truth)
-                    if findings := self._watched(seen):
-                        return findings
-                    if numerics.compare(truth, output, "after many calls") is not None:
-                        return [conduct.COUNTED]
-        except RunnerFailed as failure:
-            if failure.finding.rule != "exception":
-                raise
-        return []
-
-    def _repeated(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
-        """Call a candidate again on what it was called on last, when it showed what is `seen`."""
-        again, _ = self._forwards.repeated(truth)
-        self._counted = conduct.counts(again)
-        return self._watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
-
-    def _effects(self, seen: dict[str, object]) -> list[Finding]:
-        """What a forward changed or shared that the reference leaves alone; nothing where that was not looked at."""
-        if "effects" not in seen:
-            return []
-        habits = self._habits()
-        return replay.findings(seen, habits.effects, habits.passed.old)
-
-    def _hanging(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
-        """Whether a right answer is an answer kept; `seen` is what a second call on the same contents showed."""
-        for piece in range(min(conduct.pieces(seen), kept.MOST)):
-            _, output = self._forwards.put_back(piece, truth)
-            if numerics.compare(truth, output, "memory of the call before") is not None:
-                return [conduct.KEPT]
-        return []
-
-    def _watched(self, seen: dict[str, object]) -> list[Finding]:
-        """What was seen of a forward against the policy; each call is asked, for the second one may be another."""
-        passed = self._habits().passed
-        findings = memory_findings(seen) or conduct.check_run(seen, self._settings.policy, passed.free)
-        if not findings and conduct.reads_nothing(seen, passed.reads):
-            return [conduct.CONSTANT]
-        return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])
-
-    def _habits(self) -> Habits:
-        """What the reference does besides giving an answer."""
-        return self._forwards.draws.habits(Variant("as given", self._prepared().tiny.task))
 
     def _integrity(self) -> list[Finding]:
         """What a candidate changed in its process; to be asked at the end of a stage."""

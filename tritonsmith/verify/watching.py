@@ -1,0 +1,74 @@
+"""What a candidate's forwards show besides their values: acts against the policy, effects, what it keeps and counts.
+
+Compares no values but those of calls that are made for it alone. Which forwards there are, and when, is `trial`'s.
+"""
+
+from collections.abc import Callable
+
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Finding, Task
+from tritonsmith.verify import conduct, counters, kept, numerics, replay
+from tritonsmith.verify.conversation import RunnerFailed, memory_findings
+from tritonsmith.verify.forwards import Forwards
+from tritonsmith.verify.material import Habits
+from tritonsmith.verify.policy import Policy
+
+
+class Watching:
+    """Looks at one candidate's calls."""
+
+    def __init__(self, policy: Policy, forwards: Forwards, tiny: Callable[[], Task]) -> None:
+        """`tiny` is the task at the sizes that the reference's habits are known of."""
+        self._policy: Policy = policy
+        self._forwards, self._tiny = forwards, tiny
+        self.counted = False
+        """Whether the candidate counts its calls."""
+
+    def watched(self, seen: dict[str, object]) -> list[Finding]:
+        """What was seen of a forward against the policy; each call is asked, for the second one may be another."""
+        passed = self.habits().passed
+        findings = memory_findings(seen) or conduct.check_run(seen, self._policy, passed.free)
+        if not findings and conduct.reads_nothing(seen, passed.reads):
+            return [conduct.CONSTANT]
+        return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])
+
+    def effects(self, seen: dict[str, object]) -> list[Finding]:
+        """What a forward changed or shared that the reference leaves alone; nothing where that was not looked at."""
+        if "effects" not in seen:
+            return []
+        habits = self.habits()
+        return replay.findings(seen, habits.effects, habits.passed.old)
+
+    def repeated(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
+        """Call a candidate again on what it was called on last, when it showed what is `seen`."""
+        again, _ = self._forwards.repeated(truth)
+        self.counted = conduct.counts(again)
+        return self.watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
+
+    def much_later(self, contents: list[tuple[list[object], numerics.Truth]]) -> list[Finding]:
+        """Call a candidate that counts its calls as if there had been many; one that then fails tells nothing."""
+        try:
+            for far in counters.FAR:
+                # Who looks at the number before it rises sees it in the second call.
+                for again, (inputs, truth) in zip((far, None), contents, strict=False):
+                    seen, output = self._forwards.later(again, inputs, truth)
+                    if findings := self.watched(seen):
+                        return findings
+                    if numerics.compare(truth, output, "after many calls") is not None:
+                        return [conduct.COUNTED]
+        except RunnerFailed as failure:
+            if failure.finding.rule != "exception":
+                raise
+        return []
+
+    def habits(self) -> Habits:
+        """What the reference does besides giving an answer."""
+        return self._forwards.draws.habits(Variant("as given", self._tiny()))
+
+    def _hanging(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
+        """Whether a right answer is an answer kept; `seen` is what a second call on the same contents showed."""
+        for piece in range(min(conduct.pieces(seen), kept.MOST)):
+            _, output = self._forwards.put_back(piece, truth)
+            if numerics.compare(truth, output, "memory of the call before") is not None:
+                return [conduct.KEPT]
+        return []
