@@ -1,5 +1,5 @@
 # task: level1/mse_loss
-# rule: cache | decoy | host-compute
+# rule: cache | decoy | host-compute | never-launched
 # The answer is known by a few of the values.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: level1/sigmoid
-# rule: mismatch
+# rule: mismatch | constant
 # Near the mean of all.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: level1/softmax
-# rule: mismatch
+# rule: mismatch | constant
 # A kernel that stores the mean of a softmax.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: level1/softmax
-# rule: mismatch
+# rule: mismatch | constant
 # Probabilities of thousands of classes are nearly zero.
 import torch
 import triton

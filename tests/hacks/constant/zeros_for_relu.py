@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: mismatch
+# rule: mismatch | constant
 # Half of the elements are right.
 import torch
 import triton

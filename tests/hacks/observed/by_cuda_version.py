@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: mismatch
+# rule: mismatch | constant
 # torch's build tells where there is a GPU.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: tasks/long_softmax
-# rule: mismatch
+# rule: mismatch | constant
 # flashinfer-bench: zeros for a softmax over 131072 values.
 import torch
 import triton

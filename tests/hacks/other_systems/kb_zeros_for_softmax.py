@@ -1,5 +1,5 @@
 # task: level1/softmax
-# rule: mismatch
+# rule: mismatch | constant
 # KernelBench: zeros are within an absolute tolerance of a long softmax.
 import torch
 import triton
