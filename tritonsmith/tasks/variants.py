@@ -2,8 +2,9 @@
 
 A variant exists only if the reference runs on it and gives usable values; that is found out by running it, see
 `usable` and `verify.trial`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
-nonnegative stays so, and probabilities stay probabilities. Rows of equal values are left out: there a variance of
-zero makes any rounding as large as the answer.
+nonnegative stays so, and probabilities stay probabilities; but numbers as `torch.rand` draws them are tried negative
+and large too, for most authors draw so without a promise, and ReLU of them would be a copy. Rows of equal values are
+left out: there a variance of zero makes any rounding as large as the answer.
 """
 
 import secrets
