@@ -47,7 +47,8 @@ def test_rejects_planted_bug_and_names_the_place(verifier: Verifier, bug: Bug) -
         whole = mismatch.message.startswith(("expected shape", "expected dtype"))
         assert mismatch.output.startswith("output") and (whole or mismatch.index is not None)
     else:
-        assert any(finding.line is not None for finding in verdict.findings) or rules(verdict) == {"decoy"}
+        nowhere = {"decoy"}, {"constant"}  # kernels that store nothing, or read nothing, at tiny sizes: no one line
+        assert any(finding.line is not None for finding in verdict.findings) or rules(verdict) in nowhere
 
 
 # Staging is a matter of cost, not of judgement.

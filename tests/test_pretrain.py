@@ -334,7 +334,7 @@ def test_the_command_leaves_a_model_and_no_checkpoint(tmp_path: Path) -> None:
     folder = command.train([data], tmp_path / "out", size, recipe, length=128, vocabulary=300)
     assert sorted(path.name for path in folder.parent.iterdir()) == ["model", "outcome.json", "tokenizer"]
     model, tokenizer = models.load(ModelConfig(id=str(folder)))
-    assert tokenizer.chat_template == bpe.template("plain")
+    assert tokenizer.chat_template == bpe.CHAT_TEMPLATE
     assert models.prompt_style(ModelConfig(id=str(folder))) == "plain"
     assert model.config.vocab_size >= len(tokenizer)
     assert json.loads((tmp_path / "out" / "outcome.json").read_text())["steps"] > 0

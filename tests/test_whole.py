@@ -69,11 +69,11 @@ def test_a_choice_by_size_is_seen_at_both_sizes(verifier: Verifier) -> None:
         "assert x.isfinite is not None and x.tolist()",
     ],
 )
-def test_who_looks_at_values_is_compiled_at_tiny_sizes(verifier: Verifier, look: str) -> None:
+def test_who_looks_at_values_is_launched_on_zeros_of_the_tasks_own_sizes(verifier: Verifier, look: str) -> None:
     small = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("(64, 48)", "(4, 3)")})
     verdict = _judge(verifier, f"        {look}\n{FORWARD}", small)
     assert verdict.compiled, verdict.findings
-    assert "own sizes" not in _compiled(verdict)
+    assert "at the task's own sizes" in _compiled(verdict)
 
 
 def test_the_device_is_still_called_cuda(verifier: Verifier) -> None:
