@@ -50,10 +50,11 @@ def settings_of(
     model: Path, out: Path, method: Method, reward: str, seed: int, workers: int, samples: int, tasks_a_step: int,
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
+    temperature: float = 1.0, keep: int = 3,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
-    sizes = {"max_new_tokens": tokens, "temperature": 1.0}
+    sizes = {"max_new_tokens": tokens, "temperature": temperature}
     rows = samples * tasks_a_step
     micro = next(size for size in range(min(micro, rows), 0, -1) if rows % size == 0)
     tree: dict[str, dict[str, object]] = {
@@ -62,13 +63,13 @@ def settings_of(
         "lora": {"enabled": False},
         "sft": {"max_length": 4096, "save_steps": 10_000},
         "best_of_n": {
-            "n": samples, "keep": 3, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
+            "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
             "memory": memory, "max_rate": max_rate, "batch": min(micro, 32), "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
             "accumulation": rows // micro, "max_prompt": 2048, "max_completion": tokens, "steps": 1000,
-            "temperature": 1.0, "loss": "dapo", "ahead": ahead, "save_steps": 3,
+            "temperature": temperature, "loss": "dapo", "delta": 4.0, "ahead": ahead, "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -134,6 +135,8 @@ def run(
     ] = "never",
     memory: Annotated[int | None, typer.Option(help="Rounds of best-of-N that are learnt from; else all.")] = None,
     max_rate: Annotated[float, typer.Option(help="Tasks solved more often teach best-of-N nothing.")] = 1.0,
+    temperature: Annotated[float, typer.Option(help="What training's completions are drawn at.")] = 1.0,
+    keep: Annotated[int, typer.Option(help="Distinct correct answers of a task that best-of-N learns from.")] = 3,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -143,6 +146,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
+        temperature, keep,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

@@ -1,6 +1,8 @@
+import ast
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from tritonsmith.source import parse
+from tritonsmith.source import children, parse, walk
 
 
 def test_threads_may_parse_at_once() -> None:
@@ -8,3 +10,11 @@ def test_threads_may_parse_at_once() -> None:
     with ThreadPoolExecutor(8) as threads:
         trees = list(threads.map(parse, [source] * 64))
     assert {len(tree.body) for tree in trees} == {300}
+
+
+def test_kept_nodes_are_those_of_ast_in_its_order() -> None:
+    tree = parse(Path(__file__).read_text())
+    assert [id(node) for node in walk(tree)] == [id(node) for node in ast.walk(tree)]
+    inner = tree.body[-1]
+    assert [id(node) for node in children(inner)] == [id(node) for node in ast.iter_child_nodes(inner)]
+    assert walk(inner) is walk(inner)

@@ -1,9 +1,10 @@
-"""Python source into its syntax tree, from several threads."""
+"""Python source into its syntax tree, from several threads, and the tree into its nodes."""
 
 import ast
 import threading
 
 _lock = threading.Lock()
+_CHILDREN, _NODES = "_tritonsmith_children", "_tritonsmith_nodes"
 
 
 def parse(source: str) -> ast.Module:
@@ -15,3 +16,26 @@ def parse(source: str) -> ast.Module:
     """
     with _lock:
         return ast.parse(source)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """What `ast.iter_child_nodes` gives, kept with the node: for trees that change no more."""
+    found: list[ast.AST] | None = getattr(node, _CHILDREN, None)
+    if found is None:
+        found = list(ast.iter_child_nodes(node))
+        setattr(node, _CHILDREN, found)
+    return found
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """What `ast.walk` gives, kept with the node: for trees that change no more.
+
+    A static check asks for a module's nodes some thirty times, and `ast.walk` looks at each field of each of them.
+    """
+    found: list[ast.AST] | None = getattr(node, _NODES, None)
+    if found is None:
+        found = [node]
+        for one in found:
+            found.extend(children(one))
+        setattr(node, _NODES, found)
+    return found

@@ -24,6 +24,7 @@ from transformers import (
 )
 
 from tritonsmith import progress
+from tritonsmith.brisk import brisk
 from tritonsmith.train import slots
 from tritonsmith.train.slots import Row
 
@@ -177,7 +178,9 @@ class Sampler:
         if self._slots is None or not self._slots.serves(batch, longest):
             self._slots = None  # its memory is free before the new one's is taken
             self._slots = slots.Slots(self.model, batch, longest)
-        self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, ended)
+        # Each step is a call that lets go of the interpreter: beside threads that judge, 9 ms instead of 1.7 were seen.
+        with brisk():
+            self._slots.decode(rows, draw, set(self.eos), max_new_tokens, self.positions, ended)
 
     def _decode_in_batches(
         self,

@@ -119,6 +119,7 @@ def _train(
             temperature=own.temperature,
             beta=own.beta,
             loss_type=own.loss,
+            delta=own.delta,
             scale_rewards="none" if own.loss == "dr_grpo" else "group",
             save_steps=own.save_steps,
         )

@@ -144,9 +144,19 @@ class FiniteSteps(TrainerCallback):
         self._in_a_row += 1
         if self._in_a_row == MOST_BROKEN:
             raise RuntimeError(f"the gradients of {MOST_BROKEN} steps in a row are not finite: the weights are broken")
-        log.warning("step %d: the gradient is not finite, nothing is learnt from it", state.global_step + 1)
+        broken = [
+            name for name, weight in model.named_parameters() if weight.grad is not None and not _finite(weight.grad)
+        ]
+        log.warning(
+            "step %d: the gradient is not finite, nothing is learnt from it (%d of %d weights here, %s first)",
+            state.global_step + 1, len(broken), len(gradients), next(iter(broken), "none"),
+        )  # fmt: skip
         for weight in model.parameters():
             weight.grad = None
+
+
+def _finite(gradient: torch.Tensor) -> bool:
+    return bool(_local(gradient).isfinite().all())
 
 
 def _local(gradient: torch.Tensor) -> torch.Tensor:

@@ -2,8 +2,9 @@
 
 The counterpart of `shadow`, which watches the interpreter. Accesses inside a kernel are not seen: bounds are
 checked by zones of a known pattern around each tensor, written memory by the kernel's IR. A process is in one
-of three phases: `compile` (launches are compiled, not run), `run` (values count; autotuners take their first
-configuration) and `tune` (autotuners measure; nothing is recorded, as when a user calls).
+of three phases: `compile` (launches are compiled, not run), `run` (values count; autotuners take another
+configuration for each of their keys, for a user's may take any) and `tune` (autotuners measure; nothing is recorded,
+as when a user calls).
 """
 
 import functools
@@ -38,7 +39,7 @@ class Watch:
     lines: int = 0
     """Key lines of the intermediate code that are wanted of each."""
     tuners: list[Any] = field(default_factory=list)
-    """Autotuners that took their first configuration and have not measured yet."""
+    """Autotuners that took a configuration in turn and have not measured yet."""
 
     def compile_only(self) -> None:
         """Launches are compiled and not run from here on."""
@@ -55,7 +56,7 @@ class Watch:
         self.phase = "run"
 
     def tune(self) -> None:
-        """Autotuners forget their first configuration and measure at their next call."""
+        """Autotuners forget what they took and measure at their next call."""
         for tuner in self.tuners:
             tuner.cache.clear()
         self.tuners.clear()
@@ -91,11 +92,34 @@ def install(launches: Launches) -> Watch:
         if watch.phase == "tune":
             return measure(self, *args, config=config, **meta)
         watch.tuners.append(self)
-        return [0.0, 0.0, 0.0]
+        if config is not self.configs[len(self.cache) % len(self.configs)]:
+            return [1.0, 1.0, 1.0]
+        phase, watch.phase = watch.phase, "tune"
+        try:
+            return [0.0 if _fits(self, args, config, meta) else 2.0] * 3
+        finally:
+            watch.phase = phase
 
     JITFunction.run = run  # type: ignore[method-assign]
     Autotuner._bench = bench
     return watch
+
+
+def _fits(tuner: Any, args: Sequence[object], config: Any, meta: dict[str, object]) -> bool:  # noqa: ANN401
+    """Whether a configuration can be compiled and loaded; autotuners pass over those that cannot."""
+    from triton.compiler.errors import CompileTimeAssertionFailure
+    from triton.runtime.errors import OutOfResources, PTXASError
+
+    current = {**meta, **config.all_kwargs(), "warmup": True}
+    if config.pre_hook is not None:  # it may give descriptors their shapes
+        config.pre_hook({**tuner.nargs, **current})
+    try:
+        kernel = tuner.fn.run(*args, **current)
+        if kernel is not None and kernel.module is None:
+            kernel._init_handles()
+    except (OutOfResources, CompileTimeAssertionFailure, PTXASError):
+        return False
+    return True
 
 
 def _record(

@@ -5,7 +5,6 @@ Both hold among all the processes that judge on the GPU; see `turnstile`. Nobody
 the room first. Knows nothing of candidates.
 """
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,34 +14,12 @@ from pathlib import Path
 
 import torch
 
+from tritonsmith.brisk import brisk
 from tritonsmith.verify import scratch
 from tritonsmith.verify.turnstile import Turnstile
 
 _USABLE = 0.85
 """Share of the GPU's memory that admitted work may plan with; contexts and allocators' slack take the rest."""
-
-_BRISK = 5e-4
-"""Seconds after which a thread of this process must let another one have the interpreter, while somebody times: each
-turn of a timing ends with a message, which would wait for every thread that computes, 5 ms each by default. Ping-pong
-with a process beside four threads that parse, on two busy CPU cores: 33 ms in the median before, 7 ms with it."""
-_timing: list[float] = []
-"""The interval to go back to, once for each that has a GPU alone."""
-_interval = threading.Lock()
-
-
-@contextmanager
-def _brisk() -> Iterator[None]:
-    """Let threads of this process take short turns; what was set before is set again by the last one."""
-    with _interval:
-        _timing.append(_timing[0] if _timing else sys.getswitchinterval())
-        sys.setswitchinterval(_BRISK)
-    try:
-        yield
-    finally:
-        with _interval:
-            before = _timing.pop()
-            if not _timing:
-                sys.setswitchinterval(before)
 
 
 @dataclass(frozen=True)
@@ -128,7 +105,7 @@ class Gpu:
         29.7 a second at once, 24.8 and 28.7 after a wait).
         """
         asked = time.monotonic()
-        with self._turns.alone(), _brisk():
+        with self._turns.alone(), brisk():
             began = time.monotonic()
             try:
                 yield

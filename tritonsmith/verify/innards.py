@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import torch
 
+from tritonsmith.source import walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.module import calls, step
 from tritonsmith.verify.names import STANDARD
@@ -49,8 +50,8 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
     """Every use of a frame, of code, or of a library's private part."""
     own = _defined(tree) | _OPEN
     # A class that registers another one's objects takes them apart by its own fields' names, which may be any text.
-    placed = any(isinstance(node, ast.MatchClass) and node.patterns for node in ast.walk(tree))
-    for node in ast.walk(tree):
+    placed = any(isinstance(node, ast.MatchClass) and node.patterns for node in walk(tree))
+    for node in walk(tree):
         line = getattr(node, "lineno", None)
         for name in _read(node):
             if name in FRAMES or (name == "register" and placed):
@@ -79,7 +80,7 @@ def _read(node: ast.AST) -> Iterator[str]:
 def _defined(tree: ast.Module) -> set[str]:
     """Names that a candidate gives to things of its own: attributes it sets, functions, classes and fields."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(node.name)
         elif isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Store):

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 
+from tritonsmith.source import walk
 from tritonsmith.verify.names import READABLE, canonical, star
 
 
@@ -18,7 +19,7 @@ class Module:
         """What the module's own names are set to: `relu = Relu.apply`, `fast = partial(launch, block=512)`."""
         for name, value in (pair for node in body for pair in _bound(node)):
             self.values.setdefault(name, []).append(value)
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in walk(tree) if isinstance(node, ast.FunctionDef)]
         called = {name: [f for value in made for f in _jits(value)] for name, made in self.values.items()}
         inside = {f.id for made in called.values() for f in made if isinstance(f, ast.Name)}
         self.bodies = [node for node in functions if any(map(_is_jit, node.decorator_list)) or node.name in inside]
@@ -26,7 +27,7 @@ class Module:
         self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
         self.kernels |= {name for name, made in called.items() if made}
         self.aliases = dict(_aliases(tree))
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if (name := renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
                 self.aliases.setdefault(name, found)
         self.model = self._class("ModelNew")
@@ -66,7 +67,7 @@ class Module:
     def _registered(self) -> Iterator[ast.AST]:
         """Functions and classes that a decorator of this module is given, which may keep them in a table."""
         for node in (*self.functions.values(), *self.classes.values()):
-            parts = (part for one in node.decorator_list for part in ast.walk(one) if isinstance(part, ast.Name))
+            parts = (part for one in node.decorator_list for part in walk(one) if isinstance(part, ast.Name))
             if any(part.id in self.functions or part.id in self.classes or part.id in self.values for part in parts):
                 yield node
 
@@ -81,7 +82,7 @@ class Module:
         return list(seen.values())
 
     def _named(self, node: ast.AST) -> Iterator[ast.AST]:
-        for part in ast.walk(node):
+        for part in walk(node):
             if isinstance(part, ast.Name):
                 found = self.functions.get(part.id) or self.classes.get(part.id)
                 if found is not None and found is not self.model and part.id not in self.kernels:
@@ -148,13 +149,12 @@ def _waits(node: ast.FunctionDef, tree: ast.Module) -> bool:
         return False
     if not all(ast.unparse(mark) == "triton.testing.perf_report" for mark in marks):
         return False
-    bound = (part for part in ast.walk(tree) if marks)
-    return not any(
+    return not marks or not any(
         (isinstance(part, ast.Name) and part.id == "triton" and not isinstance(part.ctx, ast.Load))
         or (isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and part.name == "triton")
         or (isinstance(part, ast.alias) and part.asname == "triton" and part.name != "triton")
         or (isinstance(part, ast.alias) and part.name == "triton" and part.asname not in (None, "triton"))
-        for part in bound
+        for part in ast.walk(tree)
     )
 
 
@@ -208,7 +208,7 @@ def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            for name in ast.walk(target):
+            for name in walk(target):
                 if isinstance(name, ast.Name):
                     yield name.id, node.value
 
@@ -220,12 +220,12 @@ def _is_jit(decorator: ast.expr) -> bool:
 
 def _jits(value: ast.expr) -> list[ast.expr]:
     """What a value is made of by `triton.jit(function)`, which people write in place of the decorator."""
-    parts = (part for part in ast.walk(value) if isinstance(part, ast.Call) and _is_jit(part.func))
+    parts = (part for part in walk(value) if isinstance(part, ast.Call) and _is_jit(part.func))
     return [part.args[0] for part in parts if part.args]
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
                 yield (name.asname or name.name.split(".")[0], name.name if name.asname else name.name.split(".")[0])

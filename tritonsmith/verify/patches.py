@@ -10,6 +10,7 @@ happens while the code runs is `integrity`'s to see.
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from tritonsmith.source import children, walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.module import Module, calls, step
 from tritonsmith.verify.names import is_class, is_library, is_module
@@ -216,7 +217,7 @@ class _Scopes:
                 self._set_by_name(node, scope)
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             self._stores.append((node, scope))
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self._visit(child, scope)
 
     def _set_by_name(self, node: ast.Call, scope: _Scope) -> None:
@@ -286,6 +287,6 @@ def _results(function: _Function) -> Iterator[ast.expr]:
     if isinstance(function, ast.Lambda):
         yield function.body
         return
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
             yield node.value

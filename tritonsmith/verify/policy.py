@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Literal
 
-from tritonsmith.source import parse
+from tritonsmith.source import children, parse, walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.innards import FRAMES, innards
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
@@ -109,7 +109,7 @@ def _structure(module: Module) -> Iterator[Finding]:
     if not module.kernels:
         yield Finding(rule="no-kernel", message="there is no @triton.jit kernel")
         return
-    parts = [part for node in module.used() for part in ast.walk(node)]
+    parts = [part for node in module.used() for part in walk(node)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     names |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
     if not names & module.kernels:
@@ -117,9 +117,9 @@ def _structure(module: Module) -> Iterator[Finding]:
 
 
 def _imports(module: Module) -> Iterator[Finding]:
-    used = {part.id for part in ast.walk(module.tree) if isinstance(part, ast.Name)}
-    used |= {part.attr for part in ast.walk(module.tree) if isinstance(part, ast.Attribute)}
-    for node in ast.walk(module.tree):
+    used = {part.id for part in walk(module.tree) if isinstance(part, ast.Name)}
+    used |= {part.attr for part in walk(module.tree) if isinstance(part, ast.Attribute)}
+    for node in walk(module.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _idle(node, used):
             continue
         if isinstance(node, ast.Import):
@@ -148,7 +148,7 @@ def _idle(node: ast.Import | ast.ImportFrom, used: set[str]) -> bool:
 def _names(tree: ast.Module) -> Iterator[Finding]:
     own = own_names(tree)
     numbered = _numbered(tree, "setattr")
-    for node in ast.walk(tree):
+    for node in walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
         line = getattr(node, "lineno", None)
         if name is None:
@@ -167,7 +167,7 @@ def _names(tree: ast.Module) -> Iterator[Finding]:
 
 def _definitions(tree: ast.Module) -> Iterator[Finding]:
     """Ways to reach a special name, or to make a class with one, that are no plain name or attribute."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         names: list[str] = []
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names = [] if node.name in DEFINABLE else [node.name]
@@ -192,19 +192,19 @@ def _makes_a_class(node: ast.Call) -> bool:
 
 def _metaclasses(tree: ast.Module, own: set[int]) -> Iterator[Finding]:
     """Metaclasses of a candidate's own, and `type` where it is neither asked nor told of: they make any class."""
-    plain = own | {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and calls(node, "type")}
-    for node in ast.walk(tree):
+    plain = own | {id(node.func) for node in walk(tree) if isinstance(node, ast.Call) and calls(node, "type")}
+    for node in walk(tree):
         if isinstance(node, ast.Call) and calls(node, "isinstance", "issubclass"):
-            plain |= {id(part) for argument in node.args[1:] for part in ast.walk(argument)}
+            plain |= {id(part) for argument in node.args[1:] for part in walk(argument)}
         elif isinstance(node, ast.Subscript):
-            plain |= {id(node.value), *(id(part) for part in ast.walk(node.slice))}
+            plain |= {id(node.value), *(id(part) for part in walk(node.slice))}
         elif isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-            plain |= {id(part) for part in ast.walk(node.annotation)}
+            plain |= {id(part) for part in walk(node.annotation)}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
-            plain |= {id(part) for part in ast.walk(node.returns)}
+            plain |= {id(part) for part in walk(node.returns)}
         elif isinstance(node, ast.Compare):
             plain |= {id(side) for side in (node.left, *node.comparators)}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if (
             isinstance(node, ast.Name)
             and node.id == "type"
@@ -216,8 +216,8 @@ def _metaclasses(tree: ast.Module, own: set[int]) -> Iterator[Finding]:
 
 def _getattr(tree: ast.Module) -> Iterator[Finding]:
     numbered = _numbered(tree, "getattr", "hasattr")
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    called = {id(node.func) for node in walk(tree) if isinstance(node, ast.Call)}
+    for node in walk(tree):
         if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr") and id(node) not in called:
             yield Finding(rule="getattr", message=f"{node.id} may only be called", line=node.lineno)
         if not (
@@ -236,11 +236,10 @@ def _numbered(tree: ast.Module, *names: str) -> set[int]:
     No name that is refused elsewhere begins so, and `self` stands for nothing else.
     """
     if any(
-        isinstance(node, ast.Name) and node.id == "self" and not isinstance(node.ctx, ast.Load)
-        for node in ast.walk(tree)
+        isinstance(node, ast.Name) and node.id == "self" and not isinstance(node.ctx, ast.Load) for node in walk(tree)
     ):
         return set()
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
+    found = [node for node in walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
     return {
         id(node.func) for node in found if len(node.args) >= 2 and not node.keywords and _is_numbered(*node.args[:2])
     }
@@ -258,16 +257,16 @@ def _asked(module: Module) -> set[int]:
     """Parts of expressions that only read what may be read of a closed module."""
     return {
         id(part)
-        for node in ast.walk(module.tree)
+        for node in walk(module.tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and module.path(node) in READABLE
-        for part in ast.walk(node)
+        for part in walk(node)
     }
 
 
 def _attributes(module: Module) -> Iterator[Finding]:
     """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
     asked = _asked(module)
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if id(node) in asked:
             continue
         path = module.path(node) if isinstance(node, (ast.Attribute, ast.Name, ast.Call)) else None
@@ -287,11 +286,11 @@ def _attributes(module: Module) -> Iterator[Finding]:
 def _loose_modules(module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int]) -> Iterator[Finding]:
     """Modules used as values: what a list or a parameter holds, no rule can follow; `F = torch.nn` one can."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        shared = {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-        arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+        stored = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        shared = {name for n in walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+        arguments = {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
         local = local | arguments | (stored - shared)
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load) and id(child) not in asked:
             known = not (isinstance(child, ast.Name) and child.id in local)
             found = module.module(child) if known else None
@@ -311,16 +310,16 @@ def _kernels(module: Module) -> Iterator[Finding]:
         if any(isinstance(value, ast.Name) and value.id in ASKING for value in values)
     }
     for body in module.bodies:
-        stored = {n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        own = stored | {n.arg for n in ast.walk(body) if isinstance(n, ast.arg)}
+        stored = {n.id for n in walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own = stored | {n.arg for n in walk(body) if isinstance(n, ast.arg)}
         held = {
             target.id
-            for node in ast.walk(body)
+            for node in walk(body)
             if isinstance(node, ast.Assign) and _functions(module, node.value, frozenset())
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(body):
+        for node in walk(body):
             asks = isinstance(node, ast.Name) and node.id in asking and node.id not in own
             asks |= isinstance(node, ast.Attribute) and node.attr in CLASSES
             if asks or (isinstance(node, ast.Compare) and _compares_objects(module, node, held)):
@@ -348,7 +347,7 @@ def _functions(module: Module, node: ast.expr, held: Collection[str]) -> bool:
         return any(_functions(module, part, held) for part in (*node.args, *(one.value for one in node.keywords)))
     if isinstance(node, (ast.Name, ast.Attribute)) and (path := module.path(node)) is not None:
         return (isinstance(node, ast.Name) and node.id in held) or (is_library(path) and not is_module(path))
-    return any(_functions(module, part, held) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+    return any(_functions(module, part, held) for part in children(node) if isinstance(part, ast.expr))
 
 
 def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
@@ -358,7 +357,7 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     yield from _host(module)
     for root in module.reached():
         # What a module's own names are set to was computed when it was loaded, without the inputs.
-        inner = [n for n in ast.walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
+        inner = [n for n in walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
         for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in _taken(part)):
             line = getattr(node, "lineno", None)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -376,10 +375,10 @@ def _host(module: Module) -> Iterator[Finding]:
     A view of a tensor that is made for it and let go of is honest, and so is one whose values are copied at once.
     """
     reached = {id(node) for root in module.reached() if not isinstance(root, ast.expr) for node in _taken(root)}
-    over = {id(node.value): node for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
-    called = {id(node.func): node for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+    over = {id(node.value): node for node in walk(module.tree) if isinstance(node, ast.Attribute)}
+    called = {id(node.func): node for node in walk(module.tree) if isinstance(node, ast.Call)}
     seen = False
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         taken = step(node) if isinstance(node, ast.expr) else None
         names = [taken[1]] if taken is not None and not isinstance(getattr(node, "ctx", None), ast.Store) else []
         names = node.kwd_attrs if isinstance(node, ast.MatchClass) else names
@@ -393,7 +392,7 @@ def _host(module: Module) -> Iterator[Finding]:
         for name in names:
             if name in wanted and not (own and name == "storage"):  # modules have no such method
                 yield _handed(name, node)
-    for node in ast.walk(module.tree) if seen else ():
+    for node in walk(module.tree) if seen else ():
         if isinstance(node, ast.Call) and module.path(node.func) in ("torch.as_tensor", "torch.from_numpy"):
             yield _handed("as_tensor", node)
 
@@ -412,17 +411,17 @@ def _taken(node: ast.AST) -> Iterator[ast.AST]:
         return
     yield node
     for _, value in ast.iter_fields(node):
-        children = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
-        for child in children:
+        below = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
+        for child in below:
             asks = isinstance(child, ast.If) and _asks_for_the_device(child.test)
             if not asks:
                 yield from _taken(child)
-            elif any(isinstance(part, ast.Return) for part in ast.walk(child)):
+            elif any(isinstance(part, ast.Return) for part in walk(child)):
                 break  # `if x.is_cuda: return launch(x)`: what follows is the fallback, or the other way round
 
 
 def _asks_for_the_device(test: ast.expr) -> bool:
     return any(
         isinstance(part, ast.Attribute) and part.attr in ("is_cuda", "is_cpu", "device", "is_available")
-        for part in ast.walk(test)
+        for part in walk(test)
     )

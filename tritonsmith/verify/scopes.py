@@ -8,6 +8,8 @@ the builtin, even inside a function that has an `eval`.
 import ast
 from collections.abc import Iterable, Iterator
 
+from tritonsmith.source import children, walk
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _NAMED = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -37,7 +39,7 @@ def _visit(node: ast.AST, known: frozenset[str], outer: frozenset[str], found: s
     elif isinstance(node, _Comprehension):
         _comprehension(node, known, outer, found)
     else:
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             _visit(child, known, outer, found)
 
 
@@ -61,7 +63,7 @@ def _comprehension(node: _Comprehension, known: frozenset[str], outer: frozenset
     """The first thing that is gone over is evaluated outside."""
     first = node.generators[0].iter
     _visit(first, known, outer, found)
-    targets = {part.id for one in node.generators for part in ast.walk(one.target) if isinstance(part, ast.Name)}
+    targets = {part.id for one in node.generators for part in walk(one.target) if isinstance(part, ast.Name)}
     inside = outer | targets
     values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     parts = [part for one in node.generators for part in (one.target, one.iter, *one.ifs) if part is not first]
@@ -89,9 +91,9 @@ def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in body:
         yield node
         if isinstance(node, _Comprehension):  # `:=` binds around it
-            yield from (part.target for part in ast.walk(node) if isinstance(part, ast.NamedExpr))
+            yield from (part.target for part in walk(node) if isinstance(part, ast.NamedExpr))
         elif isinstance(node, ast.ClassDef | _Function):
             outside = [] if isinstance(node, ast.Lambda) else node.decorator_list
             yield from _within(outside)
         else:
-            yield from _within(ast.iter_child_nodes(node))
+            yield from _within(children(node))
