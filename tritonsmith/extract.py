@@ -11,6 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from tritonsmith.source import parse
@@ -90,7 +91,7 @@ class _Block:
     language: str
     loose: bool = False
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module | None:
         return _parse(self.source)
 
@@ -264,7 +265,7 @@ def _choose(blocks: list[_Block]) -> _Block | None:
 
 def _complete(best: _Block, others: list[_Block]) -> tuple[str, list[_Block]]:
     """The best block's source with the imports, kernels and constants it uses but another block defines."""
-    tree = best.tree
+    tree = best.tree if others else None
     if tree is None or not best.defines:
         return best.source, []
     before = [block for block in others if block.outer < best.outer]

@@ -130,23 +130,26 @@ class Slots:
     ) -> None:
         """Draw each row until a token of `ends`, until `most` tokens, or until the model's `positions` are full.
 
-        `on_end` gets the rows that have ended after each stretch.
+        `on_end` gets the rows that have ended after each stretch, while the GPU is at the next one: what is done with
+        them there costs no time as long as it takes less than that.
         Rows that answer one prompt should be neighbours: the prompt is then read once for all of them.
         """
         self.steps = 0
-        queue, alive = deque(rows), list[Row]()
+        queue, alive, over = deque(rows), list[Row](), list[Row]()
         while queue or alive:
             free = self.slots - len(alive)
             if queue and (not alive or free * REFILL >= self.slots):
                 fresh = [queue.popleft() for _ in range(min(free, len(queue)))]
                 self._read(fresh, len(alive))
                 alive += fresh
-            tokens = self._stretch(alive, draw)
+            used = self._stretch(alive, draw)
+            on_end(over)
             running = []
-            for row, drawn in zip(alive, tokens, strict=False):
+            for row, drawn in zip(alive, self.out[:used].tolist(), strict=False):
                 running.append(_extend(row, drawn, ends, min(most, positions - len(row.ids))))
-            on_end([row for row, runs in zip(alive, running, strict=True) if not runs])
+            over = [row for row, runs in zip(alive, running, strict=True) if not runs]
             alive = self._close_up(alive, running)
+        on_end(over)
 
     def _read(self, rows: Sequence[Row], first: int) -> None:
         """Put the rows' prompts into the slots from `first` on."""
@@ -193,8 +196,8 @@ class Slots:
     def _empty(self, like: Tensor) -> Tensor:
         return like.new_zeros(self.slots, like.shape[1], self.length, like.shape[3])
 
-    def _stretch(self, alive: Sequence[Row], draw: Draw) -> list[list[int]]:
-        """The next `STRETCH` tokens of each slot in use."""
+    def _stretch(self, alive: Sequence[Row], draw: Draw) -> int:
+        """Begin to draw the next `STRETCH` tokens of each slot in use, which will be in `out`; gives how many slots."""
         used = min(self.slots, _rounded(len(alive)))
         longest = max(len(row.ids) + len(row.new) for row in alive)
         bound = min(self.length, _rounded(max(256, longest + STRETCH)))
@@ -205,7 +208,7 @@ class Slots:
         for _ in range(STRETCH):
             step()
         self.steps += STRETCH
-        return self.out[:used].tolist()
+        return used
 
     def _step(self, used: int, bound: int, draw: Draw) -> Callable[[], None]:
         """One step of the first `used` slots, none of which reaches `bound`: a graph on a GPU."""

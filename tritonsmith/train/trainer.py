@@ -126,7 +126,7 @@ FIGURES = ("loss", "reward", "kl")
 class FiniteSteps(TrainerCallback):
     """Leaves out a step whose gradient is not finite: one such step would make every weight NaN.
 
-    Clipping makes all of a gradient NaN where a part of it is; seen once in GRPO on a GPU, in the last of 29 steps.
+    Clipping makes all of a gradient NaN where a part of it is; cuDNN's attention did that (`run_trainer`).
     """
 
     def __init__(self) -> None:
@@ -238,6 +238,9 @@ def run_trainer(trainer: Trainer, resume: bool) -> None:
     Any number of processes may go on, but for one thing: raises ConfigError where the checkpoint was written under FSDP
     and this is not, or the other way round.
     """
+    # With a mask, cuDNN's attention gives a gradient of NaN where a batch is 64 more than a multiple of 128 tokens wide
+    # and a query sees little (torch 2.11 on H100 and H200, pytorch/pytorch#196678).
+    torch.backends.cuda.enable_cudnn_sdp(False)
     out = Path(trainer.args.output_dir or ".")
     start = ranks.first(lambda: newest_whole(out)) if resume else None
     if start is not None:
