@@ -6,7 +6,7 @@ from conftest import tiny_model, tiny_tokenizer
 from peft import LoraConfig, get_peft_model
 
 from tritonsmith.train.generate import Sampler
-from tritonsmith.train.slots import Draw, Slots, fits
+from tritonsmith.train.slots import STRETCH, Draw, Row, Slots, fits
 
 
 def chat(text: str) -> list[dict[str, str]]:
@@ -203,6 +203,18 @@ def test_rows_that_end_early_leave_and_the_others_go_on() -> None:
     texts = s.sample([chat("ab")], n=40, temperature=1.5, max_new_tokens=120, batch=40)
     lengths = [len(text) for text in texts[0]]
     assert min(lengths) < 10 < max(lengths)
+
+
+def test_what_has_ended_is_told_while_the_next_stretch_is_drawn() -> None:
+    s = sampler()
+    box = Slots(s.model, 2, 128)
+    rows = [Row(0, 0, s._encode(chat("ab")), (0,)), Row(1, 1, s._encode(chat("b")), (1,))]
+    told: list[tuple[int, list[int]]] = []
+    budgets = iter([STRETCH, 3 * STRETCH])
+    for row, budget in zip(rows, budgets, strict=True):
+        row.ids = row.ids + [5] * (128 - budget - len(row.ids))  # positions end a row: the first a stretch in
+    box.decode(rows, Draw(0.0), set(), 128, 128, lambda some: told.append((box.steps, [row.sample for row in some])))
+    assert [(steps, ended) for steps, ended in told if ended] == [(2 * STRETCH, [0]), (3 * STRETCH, [1])]
 
 
 def test_same_seed_same_draws_other_seed_others() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from transformers import Trainer, TrainingArguments
 
-from tritonsmith.train.trainer import MOST_BROKEN, FiniteSteps
+from tritonsmith.train.trainer import MOST_BROKEN, FiniteSteps, run_trainer
 
 
 class Line(nn.Module):
@@ -44,3 +44,18 @@ def test_a_broken_step_changes_nothing_and_the_others_count(tmp_path: Path) -> N
 def test_a_training_that_is_broken_for_good_ends(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="not finite"):
         trained(tmp_path, set(range(1, 100)), MOST_BROKEN + 5)
+
+
+def test_nothing_is_trained_with_an_attention_whose_gradient_may_be_nan(tmp_path: Path) -> None:
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    used: list[bool] = []
+
+    class Seen(Line):
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            used.append(torch.backends.cuda.cudnn_sdp_enabled())
+            return super().forward(x)
+
+    arguments = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to=[], max_steps=2)
+    rows = [{"x": torch.ones(3)} for _ in range(2)]
+    run_trainer(Trainer(model=Seen(set()), args=arguments, train_dataset=rows), resume=False)  # type: ignore[arg-type]
+    assert used == [False, False]
