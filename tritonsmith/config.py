@@ -177,7 +177,7 @@ class GrpoSection(_Section):
     delta: Annotated[float, Field(gt=1)] | None = None
     """How many times as likely as when it was drawn a token may become and still be pushed further down: without this
     bound one token that has become likely and was bad decides a step (two-sided clipping, INTELLECT-2, arXiv
-    2505.07291, section 3.4, which sets 4)."""
+    2505.07291). More than the ratio's own upper bound, 1.2 by TRL's defaults."""
     credit: Literal["trl", "grpo", "dr_grpo", "best_of_n"] = "trl"
     """How rewards become advantages: TRL's own way for its loss, or one of `credit`'s methods."""
     keep: PositiveInt = 3

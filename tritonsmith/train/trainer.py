@@ -126,7 +126,8 @@ FIGURES = ("loss", "reward", "kl")
 class FiniteSteps(TrainerCallback):
     """Leaves out a step whose gradient is not finite: one such step would make every weight NaN.
 
-    Clipping makes all of a gradient NaN where a part of it is; cuDNN's attention did that (`run_trainer`).
+    Clipping makes all of a gradient NaN where a part of it is. Seen in GRPO on a GPU, most likely by cuDNN's attention
+    (`run_trainer`).
     """
 
     def __init__(self) -> None:
