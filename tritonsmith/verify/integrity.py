@@ -47,8 +47,9 @@ _NAMESPACES = (
     "tritonsmith.verify.observe.Launches", "tritonsmith.verify.wire", "tritonsmith.verify.timing",
     "tritonsmith.verify.timing.Stopwatch", "tritonsmith.verify.shadow", "tritonsmith.verify.shadow.Shadow",
     "tritonsmith.verify.histories", "tritonsmith.verify.histories.Histories",
-    "tritonsmith.verify.interpret", "tritonsmith.verify.work", "tritonsmith.verify.work.Work",
-    "tritonsmith.verify.replay", "tritonsmith.verify.arguments", "tritonsmith.verify.combining",
+    "tritonsmith.verify.interpret", "tritonsmith.verify.memo", "tritonsmith.verify.work",
+    "tritonsmith.verify.work.Work", "tritonsmith.verify.replay", "tritonsmith.verify.arguments",
+    "tritonsmith.verify.combining",
     "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch", "tritonsmith.verify.cuda.Guards",
     "tritonsmith.verify.ipc", "tritonsmith.verify.integrity", "tritonsmith.verify.rehearsal",
     "tritonsmith.verify.kept", "tritonsmith.verify.kept.Kept",
@@ -238,7 +239,8 @@ def _interpreters(space: _Namespace, value: object) -> bool:
 
 @functools.cache
 def _interpreter_files() -> frozenset[str]:
-    names = ("triton.runtime.interpreter", "tritonsmith.verify.interpret", "tritonsmith.verify.libdevice")
+    own = ("interpret", "libdevice", "memo")
+    names = ("triton.runtime.interpreter", *(f"tritonsmith.verify.{name}" for name in own))
     return frozenset(str(importlib.import_module(name).__file__) for name in names)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify import arguments, bfloat16, combining, descriptors, float8, libdevice, warmed
+from tritonsmith.verify import arguments, bfloat16, combining, descriptors, float8, libdevice, memo, warmed
 from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.shadow import Shadow
 
@@ -28,6 +28,7 @@ def install(launches: Launches) -> None:
     float8.install()
     libdevice.install()
     combining.install()
+    memo.install()
     _know_aliases()
     patched = _patch_once()
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
