@@ -28,7 +28,7 @@ import torch
 import typer
 from commands import start
 from rich.console import Console
-from rl_results import DEPTHS, Result, by_depth, compare, timings
+from rl_results import DEPTHS, Result, by_depth, compare, groups, timings
 from rl_training import POINTS, SEATS, SETS, TRAINERS, Evaluation, Method, depths, spent, tasks_of
 from transformers import set_seed
 
@@ -195,9 +195,9 @@ def table(outs: list[Path]) -> None:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print the tables, and the change by depth."""
+    """Print the tables, the change by depth, and what training's groups had to tell."""
     console = Console(width=160)
-    console.print(compare(results), timings(results), *by_depth(results))
+    console.print(compare(results), timings(results), *by_depth(results), *groups(results))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -56,15 +57,23 @@ class Result:
         """Method and reward."""
         return f"{self.method}, {self.config.reward.scheme}"
 
+    @property
+    def folder(self) -> Path:
+        """Where its training is."""
+        return self.out / ("grpo" if self.method == "grpo" else "rl")
+
+    def drawn(self) -> Iterator[Record]:
+        """What was drawn in training, as far as the folder still has it."""
+        for path in [self.folder / "records.jsonl", *sorted(self.folder.glob("round-*/records.jsonl"))]:
+            yield from evaluate.read(path)
+
     def training(self) -> list[dict[str, float]]:
         """By step or round: minutes since the start, share of correct ones among what was drawn, and its time."""
-        folder = self.out / ("grpo" if self.method == "grpo" else "rl")
         rates: defaultdict[int, list[float]] = defaultdict(list)
-        for path in [folder / "records.jsonl", *sorted(folder.glob("round-*/records.jsonl"))]:
-            for record in evaluate.read(path):
-                rates[record.step].append(float(record.verdict.correct))
+        for record in self.drawn():
+            rates[record.step].append(float(record.verdict.correct))
         rows, seconds = [], 0.0
-        for step in steps_of(folder):
+        for step in steps_of(self.folder):
             seconds += step["seconds"]
             # A step of GRPO counts from 1, what it drew from 0.
             drawn = rates[int(step["step"]) - (self.method == "grpo")]
@@ -120,6 +129,31 @@ def by_depth(results: Sequence[Result]) -> list[str]:
         if changes:
             lines.append(f"{setting}, by operators of a deep graph, start -> end: {', '.join(changes)}")
     return lines
+
+
+def groups(results: Sequence[Result]) -> list[str]:
+    """A line for each run: of how many tasks none, some or all of a group's answers were right, early and late.
+
+    Only the middle ones tell GRPO anything, and best-of-N what it would not have written anyway.
+    """
+    lines = []
+    for result in results:
+        found: defaultdict[int, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+        for record in result.drawn():
+            found[record.step][record.task].append(record.verdict.correct)
+        steps = [list(tasks.values()) for _, tasks in sorted(found.items())]
+        if steps:
+            third = -(-len(steps) // 3)
+            early, late = _kinds([*chain(*steps[:third])]), _kinds([*chain(*steps[-third:])])
+            label = f"{result.setting}, seed {result.config.run.seed}"
+            lines.append(f"{label}, groups with none, some and all right, first third: {early}; last: {late}")
+    return lines
+
+
+def _kinds(groups: Sequence[Sequence[bool]]) -> str:
+    none, whole = sum(not any(group) for group in groups), sum(all(group) for group in groups)
+    counts = (none, len(groups) - none - whole, whole)
+    return f"{', '.join(f'{100 * count / len(groups):.0f}' for count in counts)} % of {len(groups)}"
 
 
 def by_setting(results: Sequence[Result]) -> dict[str, list[Result]]:

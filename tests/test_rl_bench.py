@@ -70,6 +70,31 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     assert result["steps"][0]["candidates"] == 4
 
 
+def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl_results
+
+    (tmp_path / "settings.json").write_text(json.dumps({"method": "grpo"}))
+    (tmp_path / "resolved.toml").write_text("")
+    for step, right in enumerate((0, 1, 2, 2)):
+        for sample in range(2):
+            row = Record(phase="grpo", step=step, task=f"t{step}", level=1, sample=sample, completion="", source="",
+                         verdict=verdict(f"t{step}", sample < right))  # fmt: skip
+            append(tmp_path / "grpo" / "records.jsonl", row.model_dump_json())
+    (line,) = rl_results.groups([rl_results.Result.of(tmp_path)])
+    assert "first third: 50, 50, 0 % of 2" in line
+    assert "last: 0, 0, 100 % of 2" in line
+
+
+def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl_results
+
+    (tmp_path / "settings.json").write_text(json.dumps({"method": "grpo"}))
+    (tmp_path / "resolved.toml").write_text("")
+    assert rl_results.groups([rl_results.Result.of(tmp_path)]) == []
+
+
 def test_seeds_of_a_setting_are_taken_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
