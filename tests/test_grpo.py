@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
@@ -16,12 +17,13 @@ from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.lower.convert import convert
 from tritonsmith.data.pair import Pair
 from tritonsmith.evaluate import read
+from tritonsmith.extract import Extraction
 from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import graphs
-from tritonsmith.train import grpo, trainer
+from tritonsmith.train import grpo, rewarding, trainer
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.rewarding import KernelReward
-from tritonsmith.types import Task, Verdict
+from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
 
@@ -259,3 +261,34 @@ def test_a_budget_ends_the_training_early(
 ) -> None:
     folder = grpo.train(make_config(tmp_path, tiny_folder), tasks, verifier, None, minutes=1e-6)
     assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 1
+
+
+class FirstLetter:
+    """Finds right what begins with a capital letter or a sign before it: half of what untrained models write."""
+
+    def verify_many(
+        self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None]
+    ) -> list[Verdict]:
+        found = []
+        for index, (task, candidate) in enumerate(jobs):
+            right = (candidate.source or "~")[0] < "a"
+            found.append(Verdict(task=task.id, device="cpu", target="", policy="strict", correct=right))
+            on_verdict(index, found[-1])
+        return found
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo"])
+def test_what_is_rewarded_becomes_more_likely(
+    tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool, loss: str
+) -> None:
+    monkeypatch.setattr(rewarding, "extract", lambda text: Extraction(text, "", None, None))
+    tasks = [Task(id=name, level=1, source=f"{name} = 1") for name in "ab"]  # a short prompt, so that steps are short
+    fields = {"num_generations": 8, "batch": 16, "max_completion": 2, "steps": 25, "save_steps": 100, "lr": 2e-2}
+    config = make_config(tmp_path, tiny_folder, curriculum=False, ahead=ahead, loss=loss, **fields)
+    grpo.train(config, tasks, FirstLetter(), None)
+    shares = [
+        fmean(record.verdict.correct for record in some)
+        for _, some in groupby(read(tmp_path / "grpo" / "records.jsonl"), lambda record: record.step)
+    ]
+    assert fmean(shares[-3:]) > fmean(shares[:3]) + 0.25, shares
