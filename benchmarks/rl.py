@@ -197,7 +197,7 @@ def table(outs: list[Path]) -> None:
 def show(results: Sequence[Result]) -> None:
     """Print the tables, the change by depth, and what training's groups had to tell."""
     console = Console(width=160)
-    console.print(compare(results), timings(results), *by_depth(results), *groups(results))
+    console.print(compare(results), timings(results), *by_depth(results), *groups(results), sep="\n")
 
 
 if __name__ == "__main__":

@@ -264,7 +264,7 @@ def test_a_budget_ends_the_training_early(
 
 
 class FirstLetter:
-    """Finds right what begins with a capital letter or a sign before it: half of what untrained models write."""
+    """Finds right what begins with a capital letter or a sign before it: a third of what untrained models write."""
 
     def verify_many(
         self, jobs: Iterable[tuple[Task, Candidate]], on_verdict: Callable[[int, Verdict], None]

@@ -25,6 +25,11 @@ def verdict(task: str, correct: bool) -> Verdict:
     return Verdict(task=task, device="cpu", target="sm_90", policy="strict", correct=correct)
 
 
+def begun(out: Path) -> None:
+    (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
+    (out / "resolved.toml").write_text("")
+
+
 def command(folder: Path, model: Path, minutes: float) -> list[str]:
     small = ["--samples=2", "--tasks-a-step=2", "--micro=2", "--tokens=8", "--workers=1", "--method=grpo"]
     paths = [f"--out={folder / 'run'}", f"--tasks={folder / 'tasks'}"]
@@ -74,8 +79,7 @@ def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch:
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl_results
 
-    (tmp_path / "settings.json").write_text(json.dumps({"method": "grpo"}))
-    (tmp_path / "resolved.toml").write_text("")
+    begun(tmp_path)
     for step, right in enumerate((0, 1, 2, 2)):
         for sample in range(2):
             row = Record(phase="grpo", step=step, task=f"t{step}", level=1, sample=sample, completion="", source="",
@@ -90,8 +94,7 @@ def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl_results
 
-    (tmp_path / "settings.json").write_text(json.dumps({"method": "grpo"}))
-    (tmp_path / "resolved.toml").write_text("")
+    begun(tmp_path)
     assert rl_results.groups([rl_results.Result.of(tmp_path)]) == []
 
 

@@ -49,10 +49,9 @@ _NAMESPACES = (
     "tritonsmith.verify.histories", "tritonsmith.verify.histories.Histories",
     "tritonsmith.verify.interpret", "tritonsmith.verify.memo", "tritonsmith.verify.work",
     "tritonsmith.verify.work.Work", "tritonsmith.verify.replay", "tritonsmith.verify.arguments",
-    "tritonsmith.verify.combining",
-    "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch", "tritonsmith.verify.cuda.Guards",
-    "tritonsmith.verify.ipc", "tritonsmith.verify.integrity", "tritonsmith.verify.rehearsal",
-    "tritonsmith.verify.kept", "tritonsmith.verify.kept.Kept",
+    "tritonsmith.verify.combining", "tritonsmith.verify.cuda", "tritonsmith.verify.cuda.Watch",
+    "tritonsmith.verify.cuda.Guards", "tritonsmith.verify.ipc", "tritonsmith.verify.integrity",
+    "tritonsmith.verify.rehearsal", "tritonsmith.verify.kept", "tritonsmith.verify.kept.Kept",
 )  # fmt: skip
 """Modules and classes whose callables are watched, where they are loaded; none is imported for it."""
 _INTERPRETED = ("triton.language",)

@@ -1,8 +1,8 @@
 """What Triton's interpreter makes anew at each operation of each program, made once: types, shapes, their wrappers.
 
-Nearly all of an interpreted kernel's time is Python's, and of a deep fusion's two fifths went into types that had been
-there before. Nothing is computed here, and what is computed does not change; where a version of Triton keeps its
-objects in another way than is known here, it is left as it is.
+Nearly all of an interpreted kernel's time is Python's, and much of that went into types that had been there before.
+Nothing is computed here, and what is computed does not change; blocks and tensors that a version of Triton keeps in
+another way than is known here are made anew.
 """
 
 from collections.abc import Callable
@@ -109,7 +109,7 @@ def _broadcasts() -> None:
     def broadcast(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         one, other = lhs.type, rhs.type
         blocks = isinstance(one, tl.block_type) and isinstance(other, tl.block_type)
-        if blocks and _plain(one.shape) and one.shape.values == other.shape.values:
+        if blocks and one.shape.values == other.shape.values:  # plain numbers in every block's type
             return lhs, rhs
         return original(self, lhs, rhs)
 
