@@ -8,7 +8,6 @@ seconds are those of all processes, so they tell what a pair costs on a machine 
 """
 
 import contextlib
-import os
 import tempfile
 import threading
 import time
@@ -19,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tritonsmith.cores import cores
 from tritonsmith.data.build import build
 from tritonsmith.data.census import Census
 
@@ -60,7 +60,7 @@ def main(
     out: Path | None = None,
 ) -> None:
     """Build, and print; 0 workers stand for as many as cores."""
-    width = workers or os.cpu_count() or 1
+    width = workers or cores()
     with tempfile.TemporaryDirectory() as folder, Clock() as clock:
         began = time.perf_counter()
         census = build(

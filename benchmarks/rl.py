@@ -19,7 +19,6 @@ A dry run on a CPU: run MODEL --out DIR --method grpo --minutes 0.5 --train grap
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +34,7 @@ from transformers import set_seed
 from tritonsmith import config as configuration
 from tritonsmith import jsonl
 from tritonsmith.config import Config, EvalConfig
+from tritonsmith.cores import cores
 from tritonsmith.errors import UserError
 from tritonsmith.train.run import judges, locked
 
@@ -50,7 +50,7 @@ def settings_of(
     model: Path, out: Path, method: Method, reward: str, seed: int, workers: int, samples: int, tasks_a_step: int,
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
-    temperature: float = 1.0, keep: int = 3,
+    temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -64,12 +64,14 @@ def settings_of(
         "sft": {"max_length": 4096, "save_steps": 10_000},
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
-            "memory": memory, "max_rate": max_rate, "batch": min(micro, 32), "sample_batch": min(rows, 1024), **sizes,
+            "memory": memory, "max_rate": max_rate, "restart": restart, "batch": min(micro, 32),
+            "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
-            "accumulation": rows // micro, "max_prompt": 2048, "max_completion": tokens, "steps": 1000,
-            "temperature": temperature, "loss": "dapo", "delta": 4.0, "ahead": ahead, "save_steps": 10,
+            "accumulation": rows // micro, "max_prompt": 2048, "max_completion": tokens, "steps": steps or 1000,
+            "schedule": "linear" if steps else "constant", "temperature": temperature, "loss": "dapo", "delta": 4.0,
+            "ahead": ahead, "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -112,7 +114,7 @@ def run(
     reward: Annotated[str, typer.Option(help="staged, binary or hierarchical.")] = "staged",
     minutes: float = 20.0,
     seed: int = 0,
-    workers: Annotated[int, typer.Option(help="Candidates judged at once.")] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option(help="Candidates judged at once.")] = cores(),
     train: Annotated[str, typer.Option(help="SPEC of the tasks to train on.")] = TRAIN,
     deep: Annotated[str, typer.Option(help="SPEC of held-out tasks.")] = DEEP,
     level1: Annotated[str, typer.Option(help="SPEC of held-out tasks of one operator.")] = LEVEL1,
@@ -137,6 +139,8 @@ def run(
     max_rate: Annotated[float, typer.Option(help="Tasks solved more often teach best-of-N nothing.")] = 1.0,
     temperature: Annotated[float, typer.Option(help="What training's completions are drawn at.")] = 1.0,
     keep: Annotated[int, typer.Option(help="Distinct correct answers of a task that best-of-N learns from.")] = 3,
+    restart: Annotated[bool, typer.Option(help="Each of best-of-N's rounds learns from the first model anew.")] = False,
+    steps: Annotated[int | None, typer.Option(help="GRPO's steps at most, over which its rate falls to 0.")] = None,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -146,7 +150,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep,
+        temperature, keep, restart, steps,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):
@@ -173,7 +177,7 @@ def run(
 @app.command()
 def judge(
     outs: list[Path],
-    workers: int = os.cpu_count() or 1,
+    workers: int = cores(),
     tasks: Path = Path("runs/rl/tasks"),
     cache: Path | None = None,
 ) -> None:

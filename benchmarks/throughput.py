@@ -12,7 +12,6 @@ on average. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.cores import cores
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import STAGES, Candidate, Verdict
 from tritonsmith.verify.gpu import Use
@@ -173,7 +173,7 @@ def main(
     settings = VerifyConfig(
         device=where,  # type: ignore[arg-type]
         isolation=isolation,
-        workers=workers or os.cpu_count(),
+        workers=workers or cores(),
         judges=judges or None,
     )
     at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)

@@ -132,6 +132,9 @@ class BestOfNConfig(_Section):
     memory: PositiveInt | None = None
     """Rounds whose answers are learnt from, the present one included; all where not given. What was kept early is
     learnt again in each of them, so that many rounds of few tasks learn the first ones by heart."""
+    restart: bool = False
+    """Learn each round anew from the model that the first round drew from (ReST-EM, arXiv 2312.06585, section 3), not
+    from the one before: what was kept early is then learnt no more often than what was kept last."""
     max_rate: Share = 1.0
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
@@ -159,6 +162,8 @@ class GrpoSection(_Section):
     num_generations: PositiveInt = 4
     beta: NonNegativeFloat = 0.1
     lr: PositiveFloat = 1e-6
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """How `lr` goes over `steps`; the other two end at 0."""
     batch: PositiveInt = 4
     accumulation: PositiveInt = 1
     max_prompt: PositiveInt = 512

@@ -8,7 +8,6 @@ written `export`'s.
 import hashlib
 import json
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
@@ -20,6 +19,7 @@ from pebble import ProcessExpired
 
 from tritonsmith import jsonl
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.cores import cores
 from tritonsmith.data import export
 from tritonsmith.data.census import Census
 from tritonsmith.data.draw import Drawing
@@ -75,7 +75,7 @@ def build(
         target=judged.target,
         multi_input=inputs.multi_input,
     )
-    width = processes or os.cpu_count() or 1
+    width = processes or cores()
     total = n or _most(settings)
     with Store(out) as store:
         store.agree(settings)

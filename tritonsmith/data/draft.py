@@ -9,7 +9,6 @@ or not at all, so the same call goes on after a kill. Does not look for equal ro
 """
 
 import logging
-import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from multiprocessing import get_context
@@ -21,6 +20,7 @@ from pebble import ProcessExpired, ProcessPool
 from pydantic import BaseModel, ConfigDict
 
 from tritonsmith import jsonl
+from tritonsmith.cores import cores
 from tritonsmith.data.draw import Drawing
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.sources import source
@@ -98,7 +98,7 @@ def draft(
     suite = frozenset(forms(load_spec("suite"))) - {""}
     found = 0
     with bar("drafts", n) as advance:
-        for count in _shards(folder, settings, suite, n, processes or os.cpu_count() or 1):
+        for count in _shards(folder, settings, suite, n, processes or cores()):
             found += count
             advance(count)
     return found

@@ -72,7 +72,7 @@ def train(
         if not done.exists():
             rows = [*learnt, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
-                _fit(config, rows, model, folder, number)
+                _fit(config, rows, start if config.best_of_n.restart else model, folder, number)
             _close(config, folder, number, found, len(learnt), curriculum, clock, stage)
         if (folder / "model").exists():
             model = folder / "model"

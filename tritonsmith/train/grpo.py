@@ -10,7 +10,6 @@ were not taken are in no group's mean or deviation, and neither in the loss nor 
 
 import contextlib
 import logging
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from trl.trainer.grpo_config import GRPOConfig
 
 from tritonsmith import credit, jsonl, reward
 from tritonsmith.config import Config, ConfigError
+from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge
 from tritonsmith.prompts import Ask
@@ -31,7 +31,7 @@ from tritonsmith.train.advantages import Assign
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
 from tritonsmith.train.desk import Address, Desk, Far, Report
-from tritonsmith.train.learner import CurriculumTrainer, Timed
+from tritonsmith.train.learner import CurriculumTrainer, FirstForward, Timed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy, make_room
 from tritonsmith.train.rewarding import Conversation, KernelReward
@@ -111,7 +111,7 @@ def _train(
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
-            lr_scheduler_type="constant",
+            lr_scheduler_type=own.schedule,
             max_steps=own.steps,
             **_shares(config),
             num_generations=own.num_generations * own.turns,
@@ -131,7 +131,7 @@ def _train(
     if groups > len(rows):
         raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
-    workers = max(1, (config.verify.workers or os.cpu_count() or 1) // ranks.count())
+    workers = max(1, (config.verify.workers or cores()) // ranks.count())
     rewards = KernelReward(tasks, verifier, out / RECORDS, curriculum, _score(config), workers, keep)
     rewards.first = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
     rewards.turns = own.turns
@@ -160,7 +160,8 @@ def _train(
         learner.order = CurriculumSampler(levels, curriculum, groups, group, again, config.run.seed)
     trainer.prepare(learner, config, "grpo")
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_is_no_dump)
-    for callback in (Timed(learner), *callbacks):
+    first = [FirstForward(learner)] if learner.is_fsdp_enabled else []
+    for callback in (*first, Timed(learner), *callbacks):
         learner.add_callback(callback)
     try:
         trainer.run_trainer(learner, resume)

@@ -205,3 +205,22 @@ class Timed(TrainerCallback):
             if part != "step":
                 self.learner._metrics["train"][f"time/{part}"].append(seconds)
         control.should_training_stop |= ranks.first(lambda: self.learner.clock.over)
+
+
+class FirstForward(TrainerCallback):
+    """Runs a model that FSDP spreads once, with its adapters on, before anything else does.
+
+    At a model's first forward FSDP notes the precision that gradients are to be given, which is that of the weights
+    that are trained then. TRL's first forward is the reference's, with the adapters off: nothing is trained then, and
+    later no gradient fits its weight ("attempting to assign a gradient with dtype BFloat16", torch 2.11).
+    """
+
+    def __init__(self, learner: CurriculumTrainer) -> None:
+        self.learner = learner
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
+    ) -> None:
+        """Run one token through it."""
+        with torch.no_grad():
+            self.learner.model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=self.learner.accelerator.device))

@@ -5,7 +5,6 @@ completions have turns, a conversation's are neighbours, and those that were not
 become advantages is in `advantages`; which tasks come next is in `order`; how turns are drawn in `conversing`.
 """
 
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 from tritonsmith import credit, jsonl, metrics, reward
+from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge, read
 from tritonsmith.extract import extract
@@ -136,7 +136,7 @@ class KernelReward:
         self.records = records
         self.curriculum = curriculum
         self.score = score
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or cores()
         self.keep = keep or partial(jsonl.append, records)
         self.turns = 1
         """How many turns a conversation may have: so many neighbours of a batch are one."""

@@ -6,13 +6,13 @@ in `best_of_n`.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tritonsmith import evaluate, jsonl, turns
 from tritonsmith.config import Config
+from tritonsmith.cores import cores
 from tritonsmith.evaluate import Judge, Key, read
 from tritonsmith.prompts import Message, replied
 from tritonsmith.train.clock import Clock
@@ -75,7 +75,7 @@ class Round:
         def settle(place: int, verdict: Verdict) -> None:
             jsonl.append(out, evaluate.recorded(*jobs[place], verdict, phase, self.number, turn).model_dump_json())
 
-        workers = self.config.verify.workers or os.cpu_count() or 1
+        workers = self.config.verify.workers or cores()
         with Judging(self.verifier, workers, on_verdict=settle) as judging:
 
             def submit(task: Task, candidate: Candidate) -> None:

@@ -4,7 +4,6 @@ Candidates for one task that differ in form alone are judged once. Who judges ar
 several processes (`panel`); what their death takes with it is judged again (`court`).
 """
 
-import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,6 +15,7 @@ from typing import Literal
 import torch
 
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
+from tritonsmith.cores import cores
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify import cache, form, scratch
 from tritonsmith.verify.apart import Place
@@ -96,7 +96,7 @@ class Verifier:
         except ValueError as error:
             raise ConfigError(str(error)) from error
         self.device = choose_device(settings.device)
-        self.workers = settings.workers or os.cpu_count() or 1
+        self.workers = settings.workers or cores()
         self._settings, self._score = settings, score
         extensions = extensions or ExtensionsConfig()
         gpus = choose_gpus(settings.gpus) if self.device == "cuda" else 0
@@ -230,7 +230,7 @@ def choose_judges(wanted: int | None, device: str, workers: int, gpus: int) -> i
 
 def _places(judges: int, workers: int, gates: Sequence[Path]) -> list[Place]:
     """This machine, divided among judge processes: candidates, cores and GPUs, of which several may share one."""
-    threads, numbers = max(1, (os.cpu_count() or 1) // judges), range(len(gates))
+    threads, numbers = max(1, cores() // judges), range(len(gates))
     places = []
     for number in range(judges):
         gpus = tuple(numbers[number % len(gates) :: judges]) if gates else ()

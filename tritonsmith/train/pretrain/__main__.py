@@ -8,7 +8,6 @@ judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 
 """
 
 import logging
-import os
 import random
 import shutil
 import sys
@@ -21,6 +20,7 @@ import torch
 import typer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from tritonsmith.cores import cores
 from tritonsmith.data import survey
 from tritonsmith.data.build import build
 from tritonsmith.errors import UserError
@@ -67,7 +67,7 @@ def train(
     if not data:
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
     documents: Mapping[str, Sequence[rows.Document]] = rows.read(data, "traced" if prompt == "traced" else "prompt")
-    width = os.cpu_count() or 1
+    width = cores()
     if prompt == "canonical":
         prepare.check_canonical(documents["train"])
     elif prompt == "plain":
