@@ -6,6 +6,7 @@ import triton
 import triton.language as tl
 from torch import nn
 
+
 @triton.jit
 def relu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -18,6 +19,7 @@ def relu(x):
     out = torch.empty_like(x)
     relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
     return out
+
 
 class ModelNew(nn.Module):
     def __init__(self, features):
