@@ -20,7 +20,7 @@ class _Model(nn.Module):
 
 def _others(compute: Callable[..., torch.Tensor], *constants: object, numbers: bool = False) -> list[object]:
     one, two = [torch.randn(8, 4), *constants], [torch.randn(8, 4), *constants]
-    found = other_constants(_Model(compute), one, two, numbers)
+    found = other_constants(lambda: _Model(compute), one, two, numbers)
     assert found[0] is one[0]
     return found
 

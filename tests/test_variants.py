@@ -205,6 +205,13 @@ def test_inputs_that_are_not_all_alike_have_no_other_masks() -> None:
         adapt([torch.randn(8)], Variant("v", DOUBLE, values="masks"))
 
 
+@pytest.mark.parametrize("values", ["constants", "numbers"])
+def test_one_draw_does_not_tell_what_is_constant(values: Values) -> None:
+    """Null controls draw once: they were shown sparse values instead."""
+    with pytest.raises(ValueError):
+        adapt([torch.ones(8), 0.5], Variant("v", DOUBLE, values=values))
+
+
 def test_positive_values_do_not_become_zero() -> None:
     assert bool((_redistributed(_normal().exp(), "sparse") > 0).all())
 

@@ -4,7 +4,8 @@ A variant exists only if the reference runs on it and gives usable values; that 
 `usable` and `verify.trial`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
 nonnegative stays so, and probabilities stay probabilities; but numbers as `torch.rand` draws them are tried negative
 and large too, for most authors draw so without a promise, and ReLU of them would be a copy. Rows of equal values are
-left out: there a variance of zero makes any rounding as large as the answer.
+left out: there a variance of zero makes any rounding as large as the answer. Zeros among small values are tried where
+the reference bears them.
 """
 
 import secrets
@@ -153,9 +154,11 @@ def _seven_eighths(value: int) -> int:
 def adapt(inputs: list[object], variant: Variant) -> list[object]:
     """The drawn inputs as the variant wants them: distribution, scale, precision, layout.
 
-    Integer tensors keep their values. Raises ValueError where other masks are wanted and none of the inputs is one.
-    What no seed changes `verify.fitting` changes, which can run the reference.
+    Integer tensors keep their values. Raises ValueError where other masks are wanted and none of the inputs is one,
+    and where other constants are: they are `verify.fitting`'s business, which draws twice and can run the reference.
     """
+    if variant.values in ("constants", "numbers"):
+        raise ValueError("one draw does not tell what is constant")
     if variant.values == "masks":
         return _masks(inputs)
 

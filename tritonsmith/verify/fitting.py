@@ -5,7 +5,7 @@ candidate's.
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
@@ -21,7 +21,9 @@ _ROUNDING = 64.0
 """Units of rounding by which a reference may be off, in the root mean square, where values are small."""
 
 
-def other_constants(model: nn.Module, first: list[object], second: list[object], numbers: bool) -> list[object]:
+def other_constants(
+    build: Callable[[], nn.Module], first: list[object], second: list[object], numbers: bool
+) -> list[object]:
     """The first draw with other contents for what the second one has too; raises ValueError if there are none.
 
     `numbers`: numbers and truths are changed, and else tensors. Each is changed where the reference then gives another
@@ -30,6 +32,7 @@ def other_constants(model: nn.Module, first: list[object], second: list[object],
     found = [place for place in constants(first, second) if isinstance(at(first, place), torch.Tensor) != numbers]
     if not found:
         raise ValueError("no input is constant")
+    model = build()
     whole = [number for number in _plain(first) if isinstance(number, int)]
     inputs, before = first, forward(model, first)
     for place in found:

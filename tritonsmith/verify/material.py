@@ -177,7 +177,7 @@ class Draws:
             return fitting.small(self.model(variant), adapt(drawn, variant))
         if variant.values in ("constants", "numbers"):
             other = module.inputs(secrets.randbits(31), self._device)
-            return fitting.other_constants(self.model(variant), drawn, other, variant.values == "numbers")
+            return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
         return adapt(drawn, variant)
 
     def model(self, variant: Variant) -> nn.Module:
@@ -229,7 +229,8 @@ class Draws:
 
     def _material(self, variant: Variant) -> Material | Fails:
         try:
-            model, inputs = self.model(variant), self.inputs(variant)
+            inputs = self.inputs(variant)
+            model = self.model(variant)
             truth = replace(truth_of(model, inputs), faint=variant.values != "small")
         except Exception as error:  # the task's own code fails on this variant
             return Fails(error)
