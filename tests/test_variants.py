@@ -16,6 +16,7 @@ from tritonsmith.tasks.variants import (
     odd_sizes,
     usable,
     variants,
+    without_last,
 )
 from tritonsmith.types import Task
 
@@ -32,7 +33,10 @@ def test_on_means_five_and_those_beyond() -> None:
         "negative values",
         "large values",
         "sparse values",
+        "small values",
         "other masks",
+        "other constants",
+        "other numbers",
         "other weights",
         "strided storage",
         "new contents in the same storage",
@@ -135,12 +139,24 @@ def test_sparse_values_are_mostly_zero_and_else_as_they_were() -> None:
     assert 0.05 < kept.double().mean() < 0.2 and torch.equal(sparse[kept], _normal()[kept])
 
 
+def test_small_values_are_small_slice_by_slice() -> None:
+    ratios = _redistributed(_normal(), "small") / _normal()
+    assert torch.equal(ratios, ratios[:, :1].expand(-1, 48)) and bool((ratios <= 2.0**-4).all())
+    assert float(_redistributed(_normal()[:1], "small").abs().max()) < 1e-3
+
+
+def test_zeros_take_the_last_slice_of_what_is_not_positive() -> None:
+    assert not without_last(_normal())[-1].any() and without_last(_normal())[:-1].all()
+    for kept in (_normal().exp(), _normal().sign(), torch.arange(48), torch.tensor(0.5)):
+        assert torch.equal(without_last(kept), kept)
+
+
 def test_signed_values_have_both_signs() -> None:
     signed = _redistributed(_normal().abs(), "signed")
     assert bool((signed < 0).any()) and bool((signed > 0).any())
 
 
-VALUES = ["negative", "large", "sparse", "signed"]
+VALUES = ["negative", "large", "sparse", "small", "signed"]
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -187,6 +203,13 @@ def test_what_is_all_alike_is_so_no_more(mask: torch.Tensor) -> None:
 def test_inputs_that_are_not_all_alike_have_no_other_masks() -> None:
     with pytest.raises(ValueError):
         adapt([torch.randn(8)], Variant("v", DOUBLE, values="masks"))
+
+
+@pytest.mark.parametrize("values", ["constants", "numbers"])
+def test_one_draw_does_not_tell_what_is_constant(values: Values) -> None:
+    """Null controls draw once: they were shown sparse values instead."""
+    with pytest.raises(ValueError):
+        adapt([torch.ones(8), 0.5], Variant("v", DOUBLE, values=values))
 
 
 def test_positive_values_do_not_become_zero() -> None:

@@ -4,7 +4,8 @@ A variant exists only if the reference runs on it and gives usable values; that 
 `usable` and `verify.trial`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
 nonnegative stays so, and probabilities stay probabilities; but numbers as `torch.rand` draws them are tried negative
 and large too, for most authors draw so without a promise, and ReLU of them would be a copy. Rows of equal values are
-left out: there a variance of zero makes any rounding as large as the answer.
+left out: there a variance of zero makes any rounding as large as the answer. Zeros among small values are tried where
+the reference bears them.
 """
 
 import secrets
@@ -18,11 +19,13 @@ from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.scaling import resized
 from tritonsmith.types import Task
 
-Values = Literal["negative", "large", "sparse", "signed", "masks"]
+Values = Literal["negative", "large", "sparse", "small", "signed", "masks", "constants", "numbers"]
 LARGE = 32.0
 """Factor of the large magnitudes; a power of two, so that it rounds nothing."""
 LARGEST = 128.0
 """Factor of the large magnitudes for values between 0 and 1, as `torch.rand` draws them; exp overflows behind 88."""
+SMALLER = 12, 4, 8, 14, 6, 10
+"""Slices of small values are so many powers of two smaller; a norm's epsilon outweighs what is left of the smallest."""
 SPARSE = 1.6
 """What is nearer to zero than so many root mean squares becomes zero: 89 % of a normal distribution."""
 
@@ -41,11 +44,14 @@ class Variant:
     dtype: torch.dtype | None = None
     """Precision of model and inputs, None for the task's own."""
     values: Values | None = None
-    """Another distribution of floating-point inputs, None for the task's own."""
+    """Another distribution of floating-point inputs, or other contents for what no seed changes; None for the task's
+    own."""
     strided: bool = False
     """Whether the inputs lie in memory otherwise than in the order of their elements."""
     weights: bool = False
     """Whether other contents stand in for weights that begin as a constant; see `verify.stand_ins`."""
+    named: bool = False
+    """Whether each weight's are of its own, for candidates that have all of them by name; see `verify.by_name`."""
     reuse: bool = False
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
 
@@ -80,7 +86,10 @@ def variants(
         Variant("float16", task, dtype=torch.float16),
         *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
         *distributions(light),
+        Variant("small values", light, fresh_seed=True, values="small"),
         Variant("other masks", light, fresh_seed=True, values="masks"),
+        Variant("other constants", light, fresh_seed=True, values="constants"),
+        Variant("other numbers", light, fresh_seed=True, values="numbers"),
         Variant("other weights", light, fresh_seed=True, weights=True),
         *([Variant("strided storage", light, fresh_seed=True, strided=True)] if strided else []),
         Variant("new contents in the same storage", light, fresh_seed=True, reuse=True),
@@ -145,8 +154,11 @@ def _seven_eighths(value: int) -> int:
 def adapt(inputs: list[object], variant: Variant) -> list[object]:
     """The drawn inputs as the variant wants them: distribution, scale, precision, layout.
 
-    Integer tensors keep their values. Raises ValueError where other masks are wanted and none of the inputs is one.
+    Integer tensors keep their values. Raises ValueError where other masks are wanted and none of the inputs is one,
+    and where other constants are: they are `verify.fitting`'s business, which draws twice and can run the reference.
     """
+    if variant.values in ("constants", "numbers"):
+        raise ValueError("one draw does not tell what is constant")
     if variant.values == "masks":
         return _masks(inputs)
 
@@ -197,7 +209,7 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     """
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
-    if variant.values == "sparse" and any(not _continuous(tensor) for tensor in leaves(output)):
+    if variant.values in ("sparse", "small") and any(not _continuous(tensor) for tensor in leaves(output)):
         return False
     return not was_finite or finite(output)
 
@@ -240,6 +252,8 @@ def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or _distribution(tensor):
         return tensor  # a scale, labels, a mask; probabilities or their logarithms
     least, most = (float(bound) for bound in tensor.aminmax())
+    if values == "small":
+        return _small(tensor)
     if values == "signed":
         return tensor if least < 0 else tensor - tensor.mean()
     # By `torch.rand`, which promises little: so many uniform values come this near to both ends.
@@ -252,6 +266,21 @@ def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return tensor  # what is divided by, or goes into a logarithm
     rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
     return tensor.where(tensor.abs() > SPARSE * rms, torch.zeros((), dtype=tensor.dtype, device=tensor.device))
+
+
+def _small(tensor: torch.Tensor) -> torch.Tensor:
+    """Slices of the first dimension, each smaller by another power of two."""
+    powers = [-float(SMALLER[place % len(SMALLER)]) for place in range(len(tensor))]
+    factors = torch.tensor(powers, dtype=tensor.dtype, device=tensor.device).exp2()
+    return tensor * factors.reshape(-1, *[1] * (tensor.dim() - 1))
+
+
+def without_last(tensor: torch.Tensor) -> torch.Tensor:
+    """Zeros for the last slice of the first dimension; what is positive, divided by or in a logarithm, stays so."""
+    fixed = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2
+    if fixed or bool((tensor == tensor.round()).all()) or float(tensor.min()) > 0 or _distribution(tensor):
+        return tensor
+    return torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
 
 
 def _distribution(tensor: torch.Tensor) -> bool:

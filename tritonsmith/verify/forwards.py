@@ -43,6 +43,8 @@ class Forwards:
         self._policy: Policy = strictness
         self._talk, self._supply, self._room, self._cuda = talk, supply, room, cuda
         self.mode = "cuda" if cuda else "interpret"
+        self.named = False
+        """Whether the candidate last built has all of the reference's weights by name."""
         self._draws: Draws | None = None
         self._loaded: tuple[Variant, Material] | None = None
         """What the runner has built a model for, and holds the inputs of, compiled and not yet run."""
@@ -86,14 +88,16 @@ class Forwards:
     def build(self, mode: str, variant: Variant, model: nn.Module) -> None:
         """Construct the candidate with the reference's weights."""
         header, tree = self.plan(variant, model)
-        self._talk.ask(mode, {"do": "build", **header}, tree)
+        reply, _ = self._talk.ask(mode, {"do": "build", **header}, tree)
+        self.named = reply.get("loaded") == len(model.state_dict())
 
     def plan(self, variant: Variant, model: nn.Module) -> tuple[dict[str, object], dict[str, object]]:
         """What a runner needs for building."""
         init = TaskModule.of(variant.task).init_inputs()
         dtype = str(variant.dtype).removeprefix("torch.") if variant.dtype else None
         known = [[value, contents] for value, contents in self.draws.stand_ins(variant)]
-        tree = {"init": init, "state": dict(model.state_dict()), "stand_ins": known}
+        named = {name: list(row) for name, row in self.draws.by_name(variant).items()}
+        tree = {"init": init, "state": dict(model.state_dict()), "stand_ins": known, "by_name": named}
         return {"seed": self.draws.weights, "dtype": dtype}, tree
 
     # Compiling.

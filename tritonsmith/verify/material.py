@@ -11,7 +11,7 @@ import secrets
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ from torch import nn
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import Variant, adapt, finite, usable
 from tritonsmith.types import Task
-from tritonsmith.verify import numerics, observe, replay
+from tritonsmith.verify import by_name, fitting, numerics, observe, replay
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.passing import Passed, passed
 from tritonsmith.verify.stand_ins import StandIns, put_in, stand_ins, standing_in
@@ -171,12 +171,22 @@ class Draws:
 
     def inputs(self, variant: Variant) -> list[object]:
         """New inputs, for one candidate alone."""
-        drawn = TaskModule.of(variant.task).inputs(secrets.randbits(31), self._device)
+        module = TaskModule.of(variant.task)
+        drawn = module.inputs(secrets.randbits(31), self._device)
+        if variant.values == "small":
+            return fitting.small(self.model(variant), adapt(drawn, variant))
+        if variant.values in ("constants", "numbers"):
+            other = module.inputs(secrets.randbits(31), self._device)
+            return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
         return adapt(drawn, variant)
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
         module = TaskModule.of(variant.task)
+        if known := self.by_name(variant):
+            model = by_name.built(lambda: module.model(self.weights, self._device), known)
+            by_name.put_in(model, known)
+            return model
         if variant.weights:
             known = self.stand_ins(variant)
             with standing_in(known):
@@ -188,16 +198,29 @@ class Draws:
 
     def stand_ins(self, variant: Variant) -> StandIns:
         """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
-        if not variant.weights:
+        if not variant.weights or variant.named:
             return []
         model = TaskModule.of(variant.task).model(self.weights, self._device)
         if not (known := stand_ins(model, self._others)):
             raise TaskError(f"task {variant.task.id}: no weight is constant")
         return known
 
+    def by_name(self, variant: Variant) -> by_name.Weights:
+        """What stands in for weights by name, where a variant wants it so; raises TaskError if there is nothing."""
+        if not variant.weights or not variant.named:
+            return by_name.Weights()
+        with self._slot("by name", variant) as slot:
+            if not isinstance(slot.kept, by_name.Weights):
+                module = TaskModule.of(variant.task)
+                model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
+                slot.kept = by_name.weights(model, other, self._others)
+            if not slot.kept:
+                raise TaskError(f"task {variant.task.id}: no weight is constant")
+            return slot.kept
+
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
-        how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights
+        how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights, variant.named
         key = kind, variant.task.source, variant.label, *how
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
@@ -206,8 +229,9 @@ class Draws:
 
     def _material(self, variant: Variant) -> Material | Fails:
         try:
-            model, inputs = self.model(variant), self.inputs(variant)
-            truth = truth_of(model, inputs)
+            inputs = self.inputs(variant)
+            model = self.model(variant)
+            truth = replace(truth_of(model, inputs), faint=variant.values != "small")
         except Exception as error:  # the task's own code fails on this variant
             return Fails(error)
         fine = finite(truth.native)

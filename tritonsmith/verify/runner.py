@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from tritonsmith.verify import integrity, loading, observe, raised, rehearsal, replay, sizing, stand_ins, wire
+from tritonsmith.verify import by_name, integrity, loading, observe, raised, rehearsal, replay, sizing, stand_ins, wire
 from tritonsmith.verify.counters import Counters
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.kept import Kept
@@ -207,8 +207,16 @@ class Session:
         """Build the model; gives how many of the reference's weights were loaded."""
         rows = tree.get("stand_ins")
         known = [(float(str(row[0])), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
+        names = tree.get("by_name")
+        own = by_name.Weights()
+        for name, row in names.items() if isinstance(names, dict) else ():
+            own[name] = row[0], row[1]  # type: ignore[index,assignment]
+
+        def construct() -> object:
+            return self._construct(tree["init"], int(str(header["seed"])))
+
         with stand_ins.standing_in(known) if known else nullcontext():  # type: ignore[arg-type]
-            model = self._construct(tree["init"], int(str(header["seed"])))
+            model = by_name.built(construct, own) if own else construct()
         if not isinstance(model, nn.Module):
             raise TypeError("ModelNew is no nn.Module")
         dtype = header.get("dtype")

@@ -2,7 +2,8 @@
 
 A norm's weight begins at one, its bias and many a gate at zero, statistics at zero and one: what ignores them is right
 until somebody trains the model. Equal constants of equal size get equal contents, so that a candidate may give its
-weights any names; they are put in while it is built, so that it may prepare something of them. Decides nothing.
+weights any names (one that has all of the reference's is asked for more, see `by_name`); they are put in while it is
+built, so that it may prepare something of them. Decides nothing.
 """
 
 from collections.abc import Iterator, Sequence

@@ -42,6 +42,9 @@ UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bou
 _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 """Labels of variants whose sizes are no version of the task's own."""
 
+_OTHER_NUMBERS = {"other numbers"}
+"""Labels of variants that a candidate may turn down in so many words: a flag or an exponent may name another task."""
+
 
 class Trial:
     """The stages of one candidate; they share runners and a deadline."""
@@ -146,8 +149,9 @@ class Trial:
         def wanted(prepared: Sizes) -> list[Variant]:
             growth = self._room.growth(prepared)
             multi_input, strided = self._extensions.multi_input, self._settings.strided
-            light = prepared.light.task
-            return variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
+            light, named = prepared.light.task, self._forwards.named
+            found = variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
+            return [replace(variant, named=variant.weights and named) for variant in found]
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
@@ -249,11 +253,12 @@ class Trial:
                 try:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
+                    if variant.label in _OTHER_NUMBERS and conduct.turns_down(failure.finding):
+                        self._let_go(failure)
+                        continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
                         declined[variant.label] = failure
-                        self._failed(failure)
-                        if self._talk.has(self._forwards.mode):
-                            self._talk.ask(self._forwards.mode, {"do": "release"})
+                        self._let_go(failure)
                         continue
                     if not conduct.beyond_hardware(variant.label, failure.finding, self._gpu is not None):
                         raise
@@ -278,6 +283,12 @@ class Trial:
         beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
         beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
         return Outcome(True, f"{sizes(prepared)}; {_plural(len(right), 'variant')}{beside}", kernels=kernels)
+
+    def _let_go(self, failure: RunnerFailed) -> None:
+        """Go on after a candidate that turned a variant down."""
+        self._failed(failure)
+        if self._talk.has(self._forwards.mode):
+            self._talk.ask(self._forwards.mode, {"do": "release"})
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""

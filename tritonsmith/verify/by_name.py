@@ -1,0 +1,141 @@
+"""Other contents for weights that begin alike under every seed, each of its own, for candidates that have all names.
+
+Two norms of one size begin alike, and so do a bias and a mean: what takes one for the other is right until somebody
+trains the model. So is what leaves out a matrix that begins as the identity. Buffers that are no constant are left
+alone: they are tables, which an honest candidate may make anew. See `stand_ins` for candidates with other names.
+
+A model under construction may prepare something of its weights: they hold the contents as soon as they hold what they
+begin with. Which weight is which is known by building the model twice. Decides nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import torch
+from torch import nn
+from torch.nn.modules import module as registration
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tritonsmith.tasks.format import seeded
+from tritonsmith.verify.loading import tensors_of
+from tritonsmith.verify.observe import address, tensors
+from tritonsmith.verify.stand_ins import SMALL, constant
+
+Built = TypeVar("Built")
+
+
+class Weights(dict[str, tuple[torch.Tensor, torch.Tensor]]):
+    """By name what a weight begins with, and what stands in for it."""
+
+
+def weights(first: nn.Module, second: nn.Module, seed: int) -> Weights:
+    """Contents for the weights of a reference that was built under two seeds."""
+    parameters = {id(parameter) for parameter in first.parameters()}
+    stored, other = first.state_dict().keys(), tensors_of(second)
+    made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    found = Weights()
+    for name, tensor in tensors_of(first).items():
+        trained = id(tensor) in parameters
+        if name not in stored or not tensor.is_floating_point() or not (trained or constant(tensor) is not None):
+            continue
+        if tensor.numel() == 0 or name not in other or not torch.equal(tensor, other[name]):
+            continue
+        if id(tensor) not in made:  # one tensor may have several names
+            begins = tensor.detach().clone()
+            made[id(tensor)] = begins, _contents(begins, trained, seed + len(made))
+        found[name] = made[id(tensor)]
+    return found
+
+
+def _contents(begins: torch.Tensor, trained: bool, seed: int) -> torch.Tensor:
+    """Numbers about those that a weight begins with, and of either sign where it begins so small that it hides much."""
+    value = constant(begins)
+    with seeded(seed):
+        spread = 0.5 + torch.rand(begins.shape, dtype=torch.float64)
+        sign = torch.where(torch.rand(begins.shape) < 0.5, -1.0, 1.0)
+    wide = begins.double().cpu()
+    if value is None:
+        contents = torch.where(wide == 0, sign * spread * wide.square().mean().sqrt(), wide * spread)
+    elif value == 0 or (abs(value) < SMALL and (trained or begins.numel() > 1)):
+        contents = sign * spread
+    else:
+        contents = wide * spread  # a stored number may be what keeps a divisor from zero
+    return contents.to(begins.device, begins.dtype)
+
+
+def put_in(model: nn.Module, known: Weights) -> None:
+    """Let a model's weights hold what stands in for them."""
+    for name, tensor in tensors_of(model).items():
+        if name in known:
+            tensor.data.copy_(known[name][1])
+
+
+def built(construct: Callable[[], Built], known: Weights) -> Built:
+    """A model whose weights held what stands in for them when it prepared anything of them.
+
+    `construct` gives the same model each time; what it raises is raised.
+    """
+    first = _Registered()
+    with first:
+        model = construct()
+    if not isinstance(model, nn.Module):
+        return model
+    names = {id(tensor): name for name, tensor in tensors_of(model).items()}
+    with _Registered([known.get(names.get(id(tensor), "")) for tensor in first.tensors]):
+        return construct()
+
+
+class _Registered(TorchDispatchMode):
+    """Notes weights and buffers in the order of their registration, and fills those for which it has contents."""
+
+    def __init__(self, rows: Sequence[tuple[torch.Tensor, torch.Tensor] | None] = ()) -> None:
+        super().__init__()
+        self._rows = rows
+        self.tensors: list[torch.Tensor] = []
+        self._at: dict[int, list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]] = {}
+        """By address a weight, what it begins with, and what stands in for it."""
+
+    def __enter__(self) -> "_Registered":
+        def note(_: nn.Module, __: str, value: torch.Tensor | None) -> None:
+            if value is not None:
+                self._note(value)
+
+        self._hooks = [
+            registration.register_module_parameter_registration_hook(note),
+            registration.register_module_buffer_registration_hook(note),
+        ]
+        super().__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
+        for hook in self._hooks:
+            hook.remove()
+
+    def _note(self, tensor: torch.Tensor) -> None:
+        number = len(self.tensors)
+        self.tensors.append(tensor)
+        row = self._rows[number] if number < len(self._rows) else None
+        if row is not None and row[0].shape == tensor.shape and not tensor.is_meta:
+            self._at.setdefault(address(tensor), []).append((tensor, *row))
+            _fill(tensor, *row)
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        named = dict(kwargs or {})
+        result = func(*args, **named)
+        if self._at and bool(getattr(getattr(func, "_schema", None), "is_mutable", False)):
+            for place in {address(tensor) for tensor in tensors((args, named))} & self._at.keys():
+                for row in self._at[place]:
+                    _fill(*row)
+        return result
+
+
+def _fill(tensor: torch.Tensor, begins: torch.Tensor, contents: torch.Tensor) -> None:
+    if torch.equal(tensor.detach(), begins.to(tensor.device, tensor.dtype)):
+        tensor.data.copy_(contents)
