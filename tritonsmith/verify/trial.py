@@ -357,6 +357,8 @@ class Trial:
             findings = findings or self._integrity()
             if not findings and replays.again and self._eyes.counted:
                 findings = self._eyes.much_later(replays.again)
+            if not findings and replays.again:
+                findings = self._eyes.often(*replays.again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
