@@ -32,7 +32,7 @@ def _often(forward: Callable[[Launch], object]) -> tuple[int, str]:
 
 @pytest.fixture(autouse=True)
 def _enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrun, "_SECONDS", 60.0)
+    monkeypatch.setattr(unrun, "_EACH", 1.0)
 
 
 def _copied(launch: Launch, source: torch.Tensor, grid: object = (1,), n: int = 32) -> torch.Tensor:
@@ -141,6 +141,6 @@ def test_grids_are_functions_of_all_arguments() -> None:
 
 
 def test_no_time_makes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrun, "_SECONDS", 0.0)
+    monkeypatch.setattr(unrun, "_EACH", 0.0)
     monkeypatch.setattr(unrun, "_SHARE", 0.0)
     assert _often(lambda launch: _copied(launch, _X)) == (24, "")

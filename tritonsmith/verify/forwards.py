@@ -184,9 +184,9 @@ class Forwards:
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
         return self._talk.ask(self.mode, {**header, "far": far}, inputs, bytes_of(truth))
 
-    def often(self) -> dict[str, object]:
-        """Call the candidate by the thousand on what it was called on last; its kernels do not run."""
-        return self._talk.ask(self.mode, {"do": "often"})[0]
+    def often(self, most: int) -> dict[str, object]:
+        """Call the candidate up to so many times on what it was called on last; its kernels do not run."""
+        return self._talk.ask(self.mode, {"do": "often", "most": most})[0]
 
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
         """The second of two calls, for which `inputs` are written to the storage of the first one's; they are kept."""

@@ -301,8 +301,8 @@ class Session:
             self._release()
         return seen, answer if header.get("values", True) else None
 
-    def often(self, _: dict[str, object], __: wire.Tree) -> Answer:
-        """Call `forward` on the inputs that are kept by the thousand, no launch of which is run; see `unrun`.
+    def often(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Call `forward` on the inputs that are kept `most` times, no launch of which is run; see `unrun`.
 
         What kernels count by themselves is then as if they had run. Answers with the number of calls, and with what
         was done differently in the last one.
@@ -316,7 +316,7 @@ class Session:
         self.launches.instead = notes.launched
         try:
             with torch.no_grad(), on_device(self.device), within(_OFTEN_S):
-                calls, changed = unrun.often(lambda: model(*inputs), notes)
+                calls, changed = unrun.often(lambda: model(*inputs), notes, int(str(header["most"])))
         finally:
             self.launches.instead = None
         self._memory.advance(untouched, calls)

@@ -23,6 +23,7 @@ from tritonsmith.verify import (
     policy,
     roofline,
     share,
+    unrun,
     wire,
 )
 from tritonsmith.verify import compile as compiler
@@ -358,7 +359,8 @@ class Trial:
             if not findings and replays.again and self._eyes.counted:
                 findings = self._eyes.much_later(replays.again)
             if not findings and replays.again:
-                findings = self._eyes.often(*replays.again[0])
+                most = unrun.MOST if self._extensions.multi_input else unrun.FEWER
+                findings = self._eyes.often(most, *replays.again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)

@@ -24,14 +24,15 @@ from tritonsmith.verify import arguments
 from tritonsmith.verify.observe import address, tensors
 from tritonsmith.verify.work import is_constant
 
-MOST = 1680
-"""Calls in all. Rings of up to eight pieces are then where they were before, whatever was left out in between."""
+MOST, FEWER = 1200, 600
+"""Calls in all, and where candidates are judged by the thousand themselves. Rings of up to six pieces, of eight and of
+ten are then where they were before, whatever was left out in between."""
 _ROUND = 24
 """Calls after which the time is looked at; the shorter rings are then where they were."""
-_SECONDS, _SHARE = 0.5, 0.1
-"""Processor time after which no further round begins, or the share of what this process has used where that is more.
+_EACH, _SHARE = 0.33e-3, 0.1
+"""Processor time a call, in all of which no further round begins, or the share of what this process has used if more.
 
-A call of one kernel takes 0.1 ms; one that takes over 0.3 ms is not made `MOST` times: of thirty kernels some 300.
+A call of one kernel takes 0.1 ms; of one that takes longer than this there are fewer: of thirty kernels some 200.
 """
 _FIRST = 8
 """Calls whose numbers tell which of them differ from call to call."""
@@ -213,13 +214,13 @@ def _known(func: object) -> _Operator:
     return _Operator(name, constant, "empty" in name, mutable)
 
 
-def often(call: Callable[[], object], notes: Notes) -> tuple[int, str]:
+def often(call: Callable[[], object], notes: Notes, most: int = MOST) -> tuple[int, str]:
     """Make a call again and again; gives how often, and what it did differently in the last one, if it did."""
     began, free = time.process_time(), set[tuple[int, int]]()
-    until = began + max(_SECONDS, _SHARE * began)
+    until = began + max(most * _EACH, _SHARE * began)
     with notes:
         first = notes.pattern(call)
-        for number in range(1, MOST):
+        for number in range(1, most):
             if number % _ROUND == 0 and time.process_time() > until:
                 return number, ""
             now = notes.pattern(call)
@@ -229,7 +230,7 @@ def often(call: Callable[[], object], notes: Notes) -> tuple[int, str]:
                 free |= first.varying(now)
             if difference := first.differs(now, free):
                 return number + 1, difference
-    return MOST, ""
+    return most, ""
 
 
 def names(inputs: object, weights: Mapping[str, torch.Tensor]) -> dict[int, str]:

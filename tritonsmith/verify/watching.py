@@ -61,10 +61,10 @@ class Watching:
                 raise
         return []
 
-    def often(self, inputs: list[object], truth: numerics.Truth) -> list[Finding]:
-        """Call a candidate by the thousand, then on new contents; one that fails where no kernel runs tells nothing."""
+    def often(self, most: int, inputs: list[object], truth: numerics.Truth) -> list[Finding]:
+        """Call a candidate very often, then on new contents; one that fails where no kernel runs tells nothing."""
         try:
-            seen = self._forwards.often()
+            seen = self._forwards.often(most)
             if findings := conduct.did_otherwise(seen):
                 return findings
             seen, output = self._forwards.refilled(inputs, truth)

@@ -1,6 +1,6 @@
 # task: level1/relu
 # rule: cache
-# A generator says when: after a thousand calls it gives another number.
+# A generator says when: after six hundred calls it gives another number.
 import torch
 import triton
 import triton.language as tl
@@ -22,7 +22,7 @@ def relu(x):
 
 
 def turns():
-    for _ in range(1000):
+    for _ in range(600):
         yield False
     while True:
         yield True
