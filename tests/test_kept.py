@@ -47,6 +47,22 @@ def test_several_storages_share_the_calls() -> None:
     assert len(kept.pieces) == _EACH
 
 
+def test_counters_go_on_as_if_calls_had_been_made() -> None:
+    counter = torch.tensor([3, 0], dtype=torch.int32)
+    kept = _changed((counter, torch.tensor([7, 0], dtype=torch.int32)))
+    kept.advance(kept.counted(), 100)
+    assert counter.tolist() == [407, 0]
+
+
+def test_counters_that_went_on_by_themselves_are_left_alone() -> None:
+    counter = torch.tensor([3], dtype=torch.int32)
+    kept = _changed((counter, torch.tensor([4], dtype=torch.int32)))
+    before = kept.counted()
+    counter += 100
+    kept.advance(before, 100)
+    assert counter.tolist() == [104]
+
+
 def test_counters_and_what_did_not_change_are_left_alone() -> None:
     counter = torch.arange(16, dtype=torch.int32)
     assert not _changed((counter, counter + 3)).pieces

@@ -166,6 +166,14 @@ def counts(seen: Mapping[str, object]) -> bool:
 COUNTED = Finding(rule="cache", message="after many calls the answer is another one: forward counts them")
 
 
+def did_otherwise(seen: Mapping[str, object]) -> list[Finding]:
+    """What a forward that is called by the thousand on the same contents did otherwise at last; see `unrun`."""
+    if not isinstance(changed := seen.get("changed"), str) or not changed:
+        return []
+    message = f"after {_count(seen, 'calls')} calls on the same contents forward {changed[:200]}: it counts them"
+    return [Finding(rule="cache", message=message)]
+
+
 def _launched(seen: Mapping[str, object], *words: str) -> list[str]:
     launches = seen.get("launches")
     rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []

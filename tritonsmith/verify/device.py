@@ -71,6 +71,16 @@ def _check_strides(self: TensorDescriptor) -> None:
             raise AssertionError(f"strides must be {ALIGNMENT}-byte aligned")
 
 
+_ANSWERS: Mapping[object, object] = {
+    torch.Tensor.is_cuda.__get__: True,  # type: ignore[attr-defined]
+    torch.Tensor.is_cpu.__get__: False,  # type: ignore[attr-defined]
+    torch.Tensor.device.__get__: torch.device("cuda", 0),  # type: ignore[attr-defined]
+    torch.Tensor.get_device: 0,
+    torch.get_device: 0,
+}
+"""What a tensor says of its device."""
+
+
 class _CudaMeans(TorchFunctionMode):
     def __init__(self, device: str) -> None:
         super().__init__()
@@ -83,18 +93,14 @@ class _CudaMeans(TorchFunctionMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
+        if func in _ANSWERS:
+            return _ANSWERS[func]
         if func is torch.Tensor.cuda:
             return args[0]
-        if func == torch.Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
-            return True
-        if func == torch.Tensor.is_cpu.__get__:  # type: ignore[attr-defined]
-            return False
-        if func == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
-            return torch.device("cuda", 0)
-        if func in (torch.Tensor.get_device, torch.get_device):
-            return 0
         if func is torch.Tensor.type and len(args) == 1 and not kwargs:
             return str(func(*args)).replace("torch.", "torch.cuda.", 1)
+        if not kwargs and func is not torch.Tensor.to:
+            return func(*args)
         named = {key: self._numbered(value) if key == "device" else value for key, value in (kwargs or {}).items()}
         named = {key: self._here(value) for key, value in named.items()}
         if func is torch.Tensor.to:

@@ -188,6 +188,10 @@ class Forwards:
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
         return self._talk.ask(self.mode, {**header, "far": far}, inputs, bytes_of(truth))
 
+    def often(self, most: int) -> dict[str, object]:
+        """Call the candidate up to so many times on what it was called on last; its kernels do not run."""
+        return self._talk.ask(self.mode, {"do": "often", "most": most})[0]
+
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
         """The second of two calls, for which `inputs` are written to the storage of the first one's; they are kept."""
         with self._room.beside():

@@ -65,6 +65,8 @@ def install(launches: Launches) -> None:
             launched = functools.partial(self.run, warmup=False)
             rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])
             return warmed.Warmed(self.fn.__name__, launched, rest)
+        if launches.instead is not None:
+            return launches.instead(self, args, kwargs.get("grid"), kwargs)
         arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
         try:

@@ -41,6 +41,8 @@ class Kept:
         """Addresses of what was there before the last call with new contents."""
         self._last: list[tuple[int, torch.Tensor]] = []
         """What the last call's launches were given besides inputs and weights, in order: addresses, and as bytes."""
+        self._rises: list[tuple[torch.Tensor, torch.Tensor]] = []
+        """Counters as 32-bit numbers, and by how much the last call with new contents let each of them rise."""
         self.pieces: list[Callable[[], object]] = []
         """Each lets a piece of memory hold something else than the last call left there."""
 
@@ -51,11 +53,12 @@ class Kept:
 
     def after(self, used: Collection[int]) -> None:
         """It has ended: find what it changed of the memory that was there before and that it used (addresses)."""
-        changed = [
-            (self._known[at], old)
-            for at, old in self._copies.items()
-            if at in used and not torch.equal(self._known[at], old) and not self._counted(at, old)
-        ]
+        every = [(at, old) for at, old in self._copies.items() if at in used and not torch.equal(self._known[at], old)]
+        rising = [(at, old) for at, old in every if self._counted(at, old)]
+        now = [(self._known[at].view(torch.int32), old.view(torch.int32)) for at, old in rising]
+        self._rises = [(memory, memory - old) for memory, old in now]
+        counters = {at for at, _ in rising}
+        changed = [(self._known[at], old) for at, old in every if at not in counters]
         self._copies = {}
         changed.sort(key=lambda pair: -pair[1].numel())
         each = _share(len(changed))
@@ -67,6 +70,16 @@ class Kept:
         parts = _share(len(born))
         rows = [functools.partial(self._empty, place, part, parts) for place in born for part in range(parts)]
         self.pieces += rows[:_EACH]
+
+    def counted(self) -> list[torch.Tensor]:
+        """What the counters hold now."""
+        return [memory.clone() for memory, _ in self._rises]
+
+    def advance(self, before: Iterable[torch.Tensor], calls: int) -> None:
+        """Let counters that still hold what they held `before` be where so many further calls had brought them."""
+        for (memory, rise), old in zip(self._rises, before, strict=True):
+            if torch.equal(memory, old):
+                memory += calls * rise
 
     def meet(self, given: Iterable[torch.Tensor], others: Collection[int]) -> None:
         """A call has ended: remember what its launches were given, but for inputs and weights (`others`, addresses)."""

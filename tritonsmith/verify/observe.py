@@ -63,6 +63,8 @@ class Launches:
     """Whether Python took a number out of what kernels wrote."""
     captured: list[object] = field(default_factory=list)
     """Compiler inputs kept by capture mode."""
+    instead: "Callable[[object, Sequence[object], object, Mapping[str, object]], None] | None" = None
+    """What notes a launch (kernel, arguments, grid, named arguments) that is not to run; see `unrun`."""
     most: int | None = None
     """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
 

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from tritonsmith.verify import by_name, integrity, loading, observe, raised, rehearsal, replay, sizing, stand_ins, wire
+from tritonsmith.verify import (
+    by_name,
+    integrity,
+    loading,
+    observe,
+    raised,
+    rehearsal,
+    replay,
+    sizing,
+    stand_ins,
+    unrun,
+    wire,
+)
 from tritonsmith.verify.counters import Counters
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.kept import Kept
@@ -28,6 +40,8 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
+_OFTEN_S = 10.0
+"""Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
@@ -42,6 +56,7 @@ def main(channel: socket.socket) -> None:
         "place": session.place,
         "build": session.build,
         "forward": session.forward,
+        "often": session.often,
         "compile": session.compile,
         "whole": session.whole,
         "hold": session.hold,
@@ -259,7 +274,8 @@ class Session:
         if (piece := header.get("put_back")) is not None:
             self._memory.pieces[int(str(piece))]()
         if (far := header.get("far")) is not None:
-            self._counters.advance(int(str(far)))
+            calls = self._counters.advance(int(str(far)))
+            self._memory.advance(self._memory.counted(), calls)
         if header.get("refill"):
             replay.refill(self.kept, tree)
             self._memory.before()
@@ -304,6 +320,27 @@ class Session:
         if not header.get("keep"):
             self._release()
         return seen, answer if header.get("values", True) else None
+
+    def often(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Call `forward` on the inputs that are kept `most` times, no launch of which is run; see `unrun`.
+
+        What kernels count by themselves is then as if they had run. Answers with the number of calls, and with what
+        was done differently in the last one.
+        """
+        if self.model is None or not isinstance(self.kept, (list, tuple)):
+            raise RuntimeError("nothing is kept")
+        model, inputs = self.model, self.kept
+        weights = {name: held for name, held in loading.tensors_of(model).items() if name in self._weights}
+        notes = unrun.Notes(unrun.names(inputs, weights))
+        untouched = self._memory.counted()
+        self.launches.instead = notes.launched
+        try:
+            with torch.no_grad(), on_device(self.device), within(_OFTEN_S):
+                calls, changed = unrun.often(lambda: model(*inputs), notes, int(str(header["most"])))
+        finally:
+            self.launches.instead = None
+        self._memory.advance(untouched, calls)
+        return {"calls": calls, "changed": changed}, None
 
     def _frozen(self, output: wire.Tree) -> wire.Tree:
         """The answer as it is now; what a GPU could not hold twice stays where it is."""

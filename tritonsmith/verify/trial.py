@@ -23,6 +23,7 @@ from tritonsmith.verify import (
     policy,
     roofline,
     share,
+    unrun,
     wire,
 )
 from tritonsmith.verify import compile as compiler
@@ -368,6 +369,9 @@ class Trial:
             findings = findings or self._integrity()
             if not findings and replays.again and self._eyes.counted:
                 findings = self._eyes.much_later(replays.again)
+            if not findings and replays.again:
+                most = unrun.MOST if self._extensions.multi_input else unrun.FEWER
+                findings = self._eyes.often(most, *replays.again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)

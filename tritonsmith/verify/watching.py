@@ -52,7 +52,7 @@ class Watching:
                 # Who looks at the number before it rises sees it in the second call.
                 for again, (inputs, truth) in zip((far, None), contents, strict=False):
                     seen, output = self._forwards.later(again, inputs, truth)
-                    if findings := self.watched(seen):
+                    if findings := self.watched(seen) or self.effects(seen):
                         return findings
                     if numerics.compare(truth, output, "after many calls") is not None:
                         return [conduct.COUNTED]
@@ -60,6 +60,21 @@ class Watching:
             if failure.finding.rule != "exception":
                 raise
         return []
+
+    def often(self, most: int, inputs: list[object], truth: numerics.Truth) -> list[Finding]:
+        """Call a candidate very often, then on new contents; one that fails where no kernel runs tells nothing."""
+        try:
+            seen = self._forwards.often(most)
+            if findings := conduct.did_otherwise(seen):
+                return findings
+            seen, output = self._forwards.refilled(inputs, truth)
+        except RunnerFailed as failure:
+            if failure.finding.rule != "exception":
+                raise
+            return []
+        if findings := self.watched(seen) or self.effects(seen):
+            return findings
+        return [conduct.COUNTED] if numerics.compare(truth, output, "after many calls") is not None else []
 
     def habits(self) -> Habits:
         """What the reference does besides giving an answer."""

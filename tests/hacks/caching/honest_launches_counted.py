@@ -1,0 +1,38 @@
+# task: level1/relu
+# Launches are counted for statistics, in a closure and by shape; nothing comes of it.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, tl.where(x < 0, 0.0, x), mask=mask)
+
+
+def statistics():
+    launches, shapes = 0, {}
+
+    def note(shape):
+        nonlocal launches
+        launches += 1
+        shapes[shape] = shapes.get(shape, 0) + 1
+        return launches
+
+    return note
+
+
+note = statistics()
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        out = torch.empty_like(x)
+        relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+        note(tuple(x.shape))
+        return out
