@@ -281,6 +281,8 @@ class Trial:
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""
+        if variant.reuse and self._eyes.habits().remembers:
+            return None  # the second of two calls has an answer of its own: see `_replayed`
         needs = self._room.needs(variant)
         self._forwards.ready()
         with self._room.taken(needs):
@@ -298,8 +300,7 @@ class Trial:
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
                 mismatch = numerics.compare(material.truth, output, variant.label)
-            repeat = variant.reuse and mismatch is None and not self._eyes.habits().remembers
-            if repeat and (findings := self._eyes.repeated(seen, material.truth)):
+            if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
                 return Outcome(False, findings[0].message, findings)
             del material, output
             if self._room.large(needs):
@@ -340,11 +341,13 @@ class Trial:
         try:
             with self._room.beside():
                 replays = self._forwards.draws.replays(variant)
-            seen = self._seen
-            if rebuild:
-                seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
+            seen, again, remembers = self._seen, replays.again, replays.habits.remembers
+            if rebuild or remembers:
+                material = self._forwards.existing(variant)
+                seen, _ = self._forwards.run(variant, material, again=True)
+                again = self._forwards.draws.following(variant, material.inputs) if remembers else again
             findings = self._eyes.effects(seen)
-            for inputs, truth in [] if findings else replays.again:
+            for inputs, truth in [] if findings else again:
                 seen, output = self._forwards.refilled(inputs, truth)
                 if findings := self._eyes.watched(seen):
                     break
@@ -352,11 +355,11 @@ class Trial:
                     return _mismatched(mismatch)
                 if findings := self._eyes.effects(seen):
                     break
-            if not findings and replays.again:
-                findings = self._eyes.repeated(seen, replays.again[-1][1])
+            if not findings and again and not remembers:
+                findings = self._eyes.repeated(seen, again[-1][1])
             findings = findings or self._integrity()
-            if not findings and replays.again and self._eyes.counted:
-                findings = self._eyes.much_later(replays.again)
+            if not findings and again and self._eyes.counted:
+                findings = self._eyes.much_later(again)
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
