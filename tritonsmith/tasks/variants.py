@@ -48,6 +48,8 @@ class Variant:
     """Whether other contents stand in for weights that begin as a constant; see `verify.stand_ins`."""
     reuse: bool = False
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
+    brief: bool = False
+    """Whether the candidate is stopped, and nothing is held against it, where it takes many programs for it."""
 
 
 def variants(

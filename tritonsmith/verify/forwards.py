@@ -156,6 +156,8 @@ class Forwards:
             return self._twice(variant, material.inputs, room)
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
         header: dict[str, object] = {"do": "forward", "keep": again, "effects": again or small}
+        if variant.brief:
+            header["brief"] = True
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.

@@ -75,6 +75,8 @@ def install(launches: Launches) -> None:
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
         count = int(np.prod(self.grid_dim))
+        if x == y == z == 0:
+            launches.expect(count)
         current[-1].begin((x * self.grid_dim[1] + y) * self.grid_dim[2] + z, count)
 
     def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202

@@ -20,7 +20,7 @@ MAX_LAUNCHES = 4096
 
 
 class Enough(Exception):
-    """A forward has launched as many kernels as it was to be watched for."""
+    """A forward has launched as much as it was to be watched for."""
 
 
 @dataclass
@@ -65,6 +65,8 @@ class Launches:
     """Compiler inputs kept by capture mode."""
     most: int | None = None
     """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
+    programs: int | None = None
+    """Programs after which it is; on the CPU only."""
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
@@ -91,6 +93,13 @@ class Launches:
         self.count += 1
         if len(self.seen) < MAX_LAUNCHES:
             self.seen.append(launch)
+
+    def expect(self, programs: int) -> None:
+        """Hear how many programs a launch has, before its first one; raises Enough where they are too many."""
+        if self.programs is not None:
+            self.programs -= programs
+            if self.programs < 0:
+                raise Enough
 
     def report(self) -> list[dict[str, object]]:
         """The launches as plain data."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
+_BRIEF, _BRIEF_S = 24, 0.5
+"""Programs, and seconds, that a brief forward may take."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
@@ -241,7 +243,8 @@ class Session:
         `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
         with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
         holds something else than the last call left there; see `kept`.
-        With `far` it has counted so many calls already. `effects` asks for what calls change and keep.
+        With `far` it has counted so many calls already. `effects` asks for what calls change and keep. A `brief` one
+        that raises, or is stopped for it takes many programs, tells no more than that.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -270,10 +273,20 @@ class Session:
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
-        with torch.no_grad(), on_device(self.device), operators, work:
-            # An output may be a container whose items a candidate's code makes: they are taken under observation.
-            output = observe.plain(self.model(*inputs))  # type: ignore[misc]
-            answer = self._frozen(output)
+        self.launches.programs = _BRIEF if header.get("brief") else None
+        limit = within(_BRIEF_S) if header.get("brief") else nullcontext()
+        try:
+            with torch.no_grad(), on_device(self.device), limit, operators, work:
+                # An output may be a container whose items a candidate's code makes: they are taken under observation.
+                output = observe.plain(self.model(*inputs))  # type: ignore[misc]
+                answer = self._frozen(output)
+        except Exception:  # the candidate's, or what stopped it, which Triton and the candidate may wrap
+            if not header.get("brief"):
+                raise
+            self.release({}, None)
+            return {"stopped": True}, None
+        if (left := self.launches.programs) is not None and left < 0:  # the candidate went on nevertheless
+            return {"stopped": True}, None
         self.launches.look([given, *loading.tensors_of(self.model).values()])
         seen = {
             "operators": operators.counts,

@@ -43,6 +43,9 @@ _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 """Labels of variants whose sizes are no version of the task's own."""
 
 
+_LONG = "one size the task's own"
+
+
 class Trial:
     """The stages of one candidate; they share runners and a deadline."""
 
@@ -147,7 +150,9 @@ class Trial:
             growth = self._room.growth(prepared)
             multi_input, strided = self._extensions.multi_input, self._settings.strided
             light = prepared.light.task
-            return variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
+            found = variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
+            long = prepared.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
+            return found + [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
@@ -249,6 +254,10 @@ class Trial:
                 try:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
+                    if variant.brief and failure.finding.rule == "exception":
+                        # It need not take sizes that stand so to each other.
+                        self._talk.ask(self._forwards.mode, {"do": "release"})
+                        continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
                         declined[variant.label] = failure
                         self._failed(failure)
@@ -294,6 +303,8 @@ class Trial:
             elif not (material.usable if self._finite else usable(variant, material.truth.native, False)):
                 return None
             seen, output = self._forwards.run(variant, material, again)
+            if seen.get("stopped"):
+                return None
             if variant.label == "as given":
                 self._seen = seen
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
