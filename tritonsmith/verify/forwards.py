@@ -3,6 +3,8 @@
 It knows what a runner holds, so that nothing is built or compiled twice. Decides nothing: see `trial`.
 """
 
+import secrets
+
 from torch import nn
 
 from tritonsmith.tasks import scaling
@@ -123,6 +125,13 @@ class Forwards:
                 if failure.finding.rule not in _NO_DATA or not self._talk.has("capture"):
                     raise
         return None
+
+    def cover(self, task: Task) -> dict[str, object]:
+        """How much of its outputs the candidate's kernels can store for a task, on tensors without data."""
+        module = TaskModule.of(task)
+        tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
+        header: dict[str, object] = {"do": "cover", "seed": self.draws.weights, "programs": secrets.randbits(31)}
+        return self._talk.ask(self.mode, header, tree)[0]
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""

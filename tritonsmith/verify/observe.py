@@ -7,6 +7,7 @@ values. The interpreter's memory checks live in `shadow`.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.verify import wire
+
+if TYPE_CHECKING:
+    from tritonsmith.verify.cover import Cover
 
 MAX_LAUNCHES = 4096
 """Launches kept one by one; a forward with more is counted but not listed further."""
@@ -67,6 +71,8 @@ class Launches:
     """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
     programs: int | None = None
     """Programs after which it is; on the CPU only."""
+    cover: "Cover | None" = None
+    """What stands in for the interpreter where tensors have no data; see `cover`."""
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""

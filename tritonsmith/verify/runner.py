@@ -30,6 +30,8 @@ _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
 _BRIEF, _BRIEF_S = 24, 0.5
 """Programs, and seconds, that a brief forward may take."""
+_COVER_S = 1.0
+"""Seconds of a forward on tensors without data, of whose launches a few programs are run."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
@@ -46,6 +48,7 @@ def main(channel: socket.socket) -> None:
         "forward": session.forward,
         "compile": session.compile,
         "whole": session.whole,
+        "cover": session.cover,
         "hold": session.hold,
         "tune": session.tune,
         "check": session.check,
@@ -285,7 +288,9 @@ class Session:
                 raise
             self.release({}, None)
             return {"stopped": True}, None
-        if (left := self.launches.programs) is not None and left < 0:  # the candidate went on nevertheless
+        finally:
+            left, self.launches.programs = self.launches.programs, None
+        if left is not None and left < 0:  # the candidate went on nevertheless
             return {"stopped": True}, None
         self.launches.look([given, *loading.tensors_of(self.model).values()])
         seen = {
@@ -403,6 +408,32 @@ class Session:
         if not self.launches.captured:
             self.launches.captured[:] = before
         return {"launches": self.launches.report(), "operators": operators.counts}, None
+
+    def cover(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """How much of its outputs a forward on tensors without data can store; nothing where it runs on none.
+
+        `tree` holds `init` and `inputs`.
+        """
+        from tritonsmith.verify.cover import Cover, Fresh
+
+        if self.module is None or self.mode != "interpret" or not isinstance(tree, dict):
+            raise RuntimeError("nothing is loaded")
+        self.launches.clear()
+        cover, fresh = Cover(int(str(header["programs"]))), Fresh()
+        try:
+            loading.seed(int(str(header["seed"])))
+            with torch.no_grad(), on_device("meta"), within(_COVER_S):
+                with torch.device("meta"):
+                    model = self.module.ModelNew(*loading.sequence(tree["init"])).to("meta")
+                self.launches.cover = cover
+                with fresh:
+                    output = observe.plain(model(*loading.sequence(tree["inputs"])))
+            return {"covered": cover.report(output, fresh)}, None
+        except Exception:  # the candidate's: not every forward runs on tensors without data
+            return {"covered": []}, None
+        finally:
+            self.launches.cover = None
+            self.launches.clear()
 
     # Timing.
 

@@ -164,7 +164,7 @@ class Trial:
         if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
             return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         try:
-            findings = self._integrity() or self._sanitized()
+            findings = self._uncovered() or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(False, findings[0].message, findings) if findings else outcome
@@ -394,6 +394,14 @@ class Trial:
             header, tree = self._forwards.plan(variant, model)
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
+
+    def _uncovered(self) -> list[Finding]:
+        """What the kernels leave out at the task's own sizes, where no value was computed."""
+        prepared = self._prepared()
+        if self._gpu is not None or prepared.full.cap is None or not runs_without_data(self._task):
+            return []
+        own = self._forwards.cover(self._task)
+        return [] if conduct.covers(own) else conduct.uncovered(own, self._forwards.cover(prepared.full.task))
 
     def _made_again(self, task: Task) -> bool:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""
