@@ -26,7 +26,7 @@ from tritonsmith.verify.observe import tensors
 
 _PROGRAMS, _LEAST = 32, 12
 """Programs of a launch that are run, and how many must be for it to count."""
-_SLOW_S, _LAUNCH_S = 0.02, 0.15
+_SLOW_S, _LAUNCH_S = 0.05, 0.3
 """Seconds of the processor for a program that is not tried again, and for a launch."""
 _ALIKE = 0.9
 """Share of the programs that must store as much as the one that stores most; those at the edges store less."""
@@ -117,7 +117,8 @@ class Cover:
         size = executor.grid(bound) if callable(executor.grid) else executor.grid
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
-        chosen = {0, count - 1, *map(int, self._draw.integers(count, size=_PROGRAMS - 2))}
+        drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
+        chosen = {0, count - 1, *drawn}
         scope = interpreter._patch_lang(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)

@@ -30,7 +30,7 @@ _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
 _BRIEF, _BRIEF_S = 24, 0.5
 """Programs, and seconds, that a brief forward may take."""
-_COVER_S = 1.0
+_COVER_S = 4.0
 """Seconds of a forward on tensors without data, of whose launches a few programs are run."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
