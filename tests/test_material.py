@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
-from judging import DOUBLE, SUITE
+from judging import DOUBLE, SUITE, small
 
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Task
@@ -86,3 +86,34 @@ def test_contents_for_the_same_storage_have_their_own_truth() -> None:
     for inputs, truth in replays.again:
         assert torch.equal(2.0 * next(observe.tensors(inputs)), next(observe.tensors(truth.native)))
     assert draws.replays(GIVEN) is replays
+
+
+REMEMBERS = small(
+    "self.state = 0.9 * self.state + 0.1 * x\n        return self.state",
+    "torch.randn(16)",
+    "    def __init__(self):\n        super().__init__()\n        self.state = torch.zeros(16)\n\n",
+    id="remembers",
+)
+HOLDS = small(
+    "before, self.state = self.state, x\n        return x - before",
+    "torch.randn(16)",
+    "    def __init__(self):\n        super().__init__()\n        self.state = torch.zeros(16)\n\n",
+    id="holds",
+)
+
+
+def test_a_reference_that_remembers_answers_call_by_call() -> None:
+    draws, given = Supply(cuda=False, budget=1 << 20).join(REMEMBERS), Variant("as given", REMEMBERS)
+    assert draws.habits(given).remembers and not draws.replays(given).again
+    first = draws.inputs(given)
+    (one, told), (two, told_next) = draws.following(given, first)
+    state = torch.zeros(16)
+    for inputs, truth in ((first, None), (one, told), (two, told_next)):
+        state = 0.9 * state + 0.1 * next(observe.tensors(inputs))
+        assert truth is None or torch.allclose(state, next(observe.tensors(truth.native)))
+
+
+def test_a_reference_that_keeps_what_it_is_given_is_not_shown_it_changed() -> None:
+    draws, given = Supply(cuda=False, budget=1 << 20).join(HOLDS), Variant("as given", HOLDS)
+    assert draws.habits(given).remembers
+    assert not draws.following(given, draws.inputs(given))

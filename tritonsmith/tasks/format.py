@@ -7,7 +7,7 @@ import copy
 import hashlib
 import linecache
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +159,15 @@ def forward(model: nn.Module, inputs: Sequence[object]) -> object:
         if text.startswith("<task ") and all(map(torch.equal, before, _random_state())):
             _draws_nothing.add(text)
     return output
+
+
+def used(model: nn.Module, calls: Iterable[Sequence[object]]) -> nn.Module:
+    """A copy of the model that has answered the calls, each on copies of its inputs."""
+    fresh = copy.deepcopy(model)
+    for inputs in calls:
+        with seeded(0), torch.no_grad():
+            fresh(*copy.deepcopy(list(inputs)))
+    return fresh
 
 
 # Files, as `TaskModule.of` names them by their text, of references whose forward leaves torch's generators alone.

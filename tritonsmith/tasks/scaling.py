@@ -91,6 +91,11 @@ def rescale(source: str, change: Callable[[int], int], keep: Collection[int] = (
     return ast.unparse(tree)
 
 
+def sizes(task: Task) -> set[int]:
+    """The integers that say how large a task is."""
+    return _integers(node for node in parse(task.source).body if _sizes(node))
+
+
 def named_by_the_model(source: str) -> set[int]:
     """The integers that a task's code names where it is not for rescaling: in its classes and functions."""
     return _integers(node for node in parse(source).body if not _sizes(node))
@@ -149,8 +154,8 @@ def full(task: Task) -> Scaled:
     Where even the smallest is more than it likes, it is the smallest that it bears at all.
     """
     try:
-        return Scaled(task, None, _shapes(task, FULL))
-    except _Unfit:
+        return Scaled(task, None, shapes_within(task, FULL))
+    except Unfit:
         pass
     try:
         return _first(task, FULL_CAPS, FULL)
@@ -164,8 +169,8 @@ def full(task: Task) -> Scaled:
 def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
     """The largest version within `bound`, or the full one where there is none."""
     try:
-        return Scaled(task, None, _shapes(task, bound))
-    except _Unfit:
+        return Scaled(task, None, shapes_within(task, bound))
+    except Unfit:
         pass
     caps = [cap for cap in (*LIGHT_CAPS, *FULL_CAPS) if full.cap is None or cap < full.cap]
     try:
@@ -206,7 +211,7 @@ class _TooLarge(TaskError):
     """No version runs within a bound, and some may run beyond it."""
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """A size at which a task cannot be tried; says why."""
 
 
@@ -239,8 +244,8 @@ def _first(
             continue
         small = task.model_copy(update={"source": source})
         try:
-            found = Scaled(small, largest, _shapes(small, bound))
-        except _Unfit as unfit:
+            found = Scaled(small, largest, shapes_within(small, bound))
+        except Unfit as unfit:
             reason = str(unfit)
             large = large or reason == _TOO_LARGE
             continue
@@ -262,7 +267,7 @@ def _versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tu
         named = named_by_the_model(task.source)
     except SyntaxError as error:
         raise TaskError(f"task {task.id} does not parse: {error}") from error
-    sizing = _integers(node for node in parse(task.source).body if _sizes(node))
+    sizing = sizes(task)
     least_first, largest = list(caps) == sorted(caps), max(sizing, default=0)
     keeps = ((), named) if named else ((),)
 
@@ -285,20 +290,20 @@ def divided(value: int, divisor: int) -> int:
     return -(-value // divisor) if value > SMALL else value
 
 
-def _shapes(task: Task, bound: Bound | None) -> str:
-    """The inputs' shapes; raises _Unfit where the reference does not run or is larger than it may be."""
+def shapes_within(task: Task, bound: Bound | None) -> str:
+    """The inputs' shapes; raises Unfit where the reference does not run or is larger than it may be."""
     if bound is not None and elements(task.source) > bound.elements:
-        raise _Unfit(_TOO_LARGE)
+        raise Unfit(_TOO_LARGE)
     try:
         module = TaskModule.of(task)
         inputs, model = module.inputs(0), module.model(0)
         with FlopCounterMode(display=False) as counter:
             output = forward(model, inputs)
     except Exception as error:  # a size the reference cannot take fails in the user's code, in any way it likes
-        raise _Unfit(one_line(error)) from error
+        raise Unfit(one_line(error)) from error
     total = sum(t.numel() for t in [*tensors(inputs), *model.parameters(), *tensors(output)])
     if bound is not None and (total > bound.elements or counter.get_total_flops() > bound.flops):
-        raise _Unfit(_TOO_LARGE)
+        raise Unfit(_TOO_LARGE)
     if any(t.numel() == 0 for t in tensors(output)):
-        raise _Unfit("its output is empty")
+        raise Unfit("its output is empty")
     return ", ".join("x".join(map(str, t.shape)) or "scalar" for t in tensors(inputs)) or "no tensors"

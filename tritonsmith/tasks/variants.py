@@ -54,6 +54,8 @@ class Variant:
     """Whether each weight's are of its own, for candidates that have all of them by name; see `verify.by_name`."""
     reuse: bool = False
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
+    brief: bool = False
+    """Whether the candidate is stopped, and nothing is held against it, where it takes many programs for it."""
 
 
 def variants(

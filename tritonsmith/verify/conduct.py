@@ -126,6 +126,36 @@ def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
     ]
 
 
+_COVERED = 0.9
+"""Share of an output that must be stored; less is no matter of rounding."""
+
+
+def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Finding]:
+    """Outputs that kernels cannot store whole at the task's own sizes, as `cover` counts it.
+
+    What it counts must be enough at `small` sizes, where the candidate's values were right: or it does not see what
+    the kernels do.
+    """
+    enough = {place for place, most, whole in _covered(small) if most >= whole}
+    for place, most, whole in _covered(own):
+        if place in enough and most < _COVERED * whole:
+            share = f"{100 * most / whole:.2g} %"
+            message = f"at the task's own sizes the grids store {share} of output {place:.0f} at most"
+            return [Finding(rule="uninitialised", message=message)]
+    return []
+
+
+def covers(seen: Mapping[str, object]) -> bool:
+    """Whether every output that is counted may be stored whole."""
+    return all(most >= _COVERED * whole for _, most, whole in _covered(seen))
+
+
+def _covered(seen: Mapping[str, object]) -> list[tuple[float, float, float]]:
+    rows = seen.get("covered")
+    known = [row for row in rows if isinstance(row, list) and len(row) == 3] if isinstance(rows, list) else []
+    return [(float(row[0]), float(row[1]), float(row[2])) for row in known]
+
+
 def remembered(seen: Mapping[str, object], again: Mapping[str, object]) -> list[Finding]:
     """What a forward spares itself when it is called `again` on the contents it was called on last (`seen`).
 

@@ -3,6 +3,8 @@
 It knows what a runner holds, so that nothing is built or compiled twice. Decides nothing: see `trial`.
 """
 
+import secrets
+
 from torch import nn
 
 from tritonsmith.tasks import scaling
@@ -128,6 +130,13 @@ class Forwards:
                     raise
         return None
 
+    def cover(self, task: Task) -> dict[str, object]:
+        """How much of its outputs the candidate's kernels can store for a task, on tensors without data."""
+        module = TaskModule.of(task)
+        tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
+        header: dict[str, object] = {"do": "cover", "seed": self.draws.weights, "programs": secrets.randbits(31)}
+        return self._talk.ask(self.mode, header, tree)[0]
+
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
         return rows(self._talk.ask("capture", {"do": "compile", "whole": whole})[0], "kernels")
@@ -160,6 +169,8 @@ class Forwards:
             return self._twice(variant, material.inputs, room)
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
         header: dict[str, object] = {"do": "forward", "keep": again, "effects": again or small}
+        if variant.brief:
+            header["brief"] = True
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.

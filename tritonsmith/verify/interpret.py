@@ -15,6 +15,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 from tritonsmith.verify import arguments, bfloat16, combining, descriptors, float8, libdevice, memo, warmed
+from tritonsmith.verify.cover import Tally
 from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.shadow import Shadow
 
@@ -22,7 +23,7 @@ from tritonsmith.verify.shadow import Shadow
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
     builder = interpreter.InterpreterBuilder
-    current: list[Shadow] = []
+    current: list[Shadow | Tally] = []
     which: list[str] = []
     bfloat16.install()
     float8.install()
@@ -44,6 +45,13 @@ def install(launches: Launches) -> None:
     )
 
     def run(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        if launches.cover is not None:
+            current.append(tally := Tally())
+            patched.clear()
+            try:
+                return launches.cover.run(self, args, kwargs, tally)
+            finally:
+                current.pop()
         launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs), which=which[-1] if which else "")
         arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
@@ -77,6 +85,8 @@ def install(launches: Launches) -> None:
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
         count = int(np.prod(self.grid_dim))
+        if x == y == z == 0:
+            launches.expect(count)
         current[-1].begin((x * self.grid_dim[1] + y) * self.grid_dim[2] + z, count)
 
     def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202

@@ -69,7 +69,7 @@ class Replays:
 
     habits: Habits
     again: list[tuple[list[object], numerics.Truth]]
-    """Empty where the reference remembers."""
+    """Empty where the reference remembers; see `Draws.following`."""
 
 
 @dataclass
@@ -161,6 +161,16 @@ class Draws:
                 slot.kept = made
                 self._prepare([truth for _, truth in made.again])
             return made
+
+    def following(self, variant: Variant, first: list[object]) -> list[tuple[list[object], numerics.Truth]]:
+        """Further contents for the storage of `first`, for a reference that remembers: it answers call by call.
+
+        Empty where it keeps what it is given, for that changes then.
+        """
+        model, calls = self.model(variant), [first, *(self.inputs(variant) for _ in range(_REPLAYS))]
+        if replay.holds_inputs(model, calls):
+            return []
+        return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
 
     def habits(self, variant: Variant) -> Habits:
         """What the reference does besides giving an answer, seen on a variant unless it is known."""

@@ -7,6 +7,7 @@ values. The interpreter's memory checks live in `shadow`.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.verify import wire
 
+if TYPE_CHECKING:
+    from tritonsmith.verify.cover import Cover
+
 MAX_LAUNCHES = 4096
 """Launches kept one by one; a forward with more is counted but not listed further."""
 
 
 class Enough(Exception):
-    """A forward has launched as many kernels as it was to be watched for."""
+    """A forward has launched as much as it was to be watched for."""
 
 
 @dataclass
@@ -67,6 +71,10 @@ class Launches:
     """What notes a launch (kernel, arguments, grid, named arguments) that is not to run; see `unrun`."""
     most: int | None = None
     """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
+    programs: int | None = None
+    """Programs after which it is; on the CPU only."""
+    cover: "Cover | None" = None
+    """What stands in for the interpreter where tensors have no data; see `cover`."""
 
     def clear(self) -> None:
         """Forget everything; called before each forward."""
@@ -93,6 +101,13 @@ class Launches:
         self.count += 1
         if len(self.seen) < MAX_LAUNCHES:
             self.seen.append(launch)
+
+    def expect(self, programs: int) -> None:
+        """Hear how many programs a launch has, before its first one; raises Enough where they are too many."""
+        if self.programs is not None:
+            self.programs -= programs
+            if self.programs < 0:
+                raise Enough
 
     def report(self) -> list[dict[str, object]]:
         """The launches as plain data."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import torch
 from torch import nn
 
-from tritonsmith.tasks.format import seeded
+from tritonsmith.tasks.format import seeded, used
 from tritonsmith.types import Finding
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.observe import address, tensors
@@ -91,6 +91,22 @@ def has_memory(model: nn.Module, first: Sequence[object], second: Sequence[objec
         with seeded(0), torch.no_grad():
             outputs.append(list(tensors(each(*copy.deepcopy(list(second))))))
     return len(outputs[0]) != len(outputs[1]) or not all(map(_same, *outputs))
+
+
+def holds_inputs(model: nn.Module, calls: Sequence[Sequence[object]]) -> bool:
+    """Whether it matters to the last answer that calls share a storage: the reference then keeps tensors it is given.
+
+    What an answer would be there hangs on whether they are kept or copied, which nobody asked a candidate to know.
+    """
+    shared = copy.deepcopy(list(calls[0]))
+    one, other = copy.deepcopy(model), used(model, calls[:-1])
+    for contents in calls:
+        refill(shared, contents)
+        with seeded(0), torch.no_grad():
+            told = [tensor.clone() for tensor in tensors(one(*shared))]
+    with seeded(0), torch.no_grad():
+        expected = list(tensors(other(*copy.deepcopy(list(calls[-1])))))
+    return len(told) != len(expected) or not all(map(_same, told, expected))
 
 
 def findings(seen: Mapping[str, object], allowed: Effects, old: Collection[int] = ()) -> list[Finding]:

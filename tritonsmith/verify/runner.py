@@ -42,6 +42,10 @@ _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
 _OFTEN_S = 10.0
 """Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
+_BRIEF, _BRIEF_S = 24, 0.5
+"""Programs, and seconds, that a brief forward may take."""
+_COVER_S = 4.0
+"""Seconds of a forward on tensors without data, of whose launches a few programs are run."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
@@ -59,6 +63,7 @@ def main(channel: socket.socket) -> None:
         "often": session.often,
         "compile": session.compile,
         "whole": session.whole,
+        "cover": session.cover,
         "hold": session.hold,
         "tune": session.tune,
         "check": session.check,
@@ -264,7 +269,8 @@ class Session:
         `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
         with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
         holds something else than the last call left there; see `kept`.
-        With `far` it has counted so many calls already. `effects` asks for what calls change and keep.
+        With `far` it has counted so many calls already. `effects` asks for what calls change and keep. A `brief` one
+        that raises, or is stopped for it takes many programs, tells no more than that.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -294,10 +300,22 @@ class Session:
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
-        with torch.no_grad(), on_device(self.device), operators, work:
-            # An output may be a container whose items a candidate's code makes: they are taken under observation.
-            output = observe.plain(self.model(*inputs))  # type: ignore[misc]
-            answer = self._frozen(output)
+        self.launches.programs = _BRIEF if header.get("brief") else None
+        limit = within(_BRIEF_S) if header.get("brief") else nullcontext()
+        try:
+            with torch.no_grad(), on_device(self.device), limit, operators, work:
+                # An output may be a container whose items a candidate's code makes: they are taken under observation.
+                output = observe.plain(self.model(*inputs))  # type: ignore[misc]
+                answer = self._frozen(output)
+        except Exception:  # the candidate's, or what stopped it, which Triton and the candidate may wrap
+            if not header.get("brief"):
+                raise
+            self.release({}, None)
+            return {"stopped": True}, None
+        finally:
+            left, self.launches.programs = self.launches.programs, None
+        if left is not None and left < 0:  # the candidate went on nevertheless
+            return {"stopped": True}, None
         self.launches.look([given, *loading.tensors_of(self.model).values()])
         seen = {
             "operators": operators.counts,
@@ -435,6 +453,32 @@ class Session:
         if not self.launches.captured:
             self.launches.captured[:] = before
         return {"launches": self.launches.report(), "operators": operators.counts}, None
+
+    def cover(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """How much of its outputs a forward on tensors without data can store; nothing where it runs on none.
+
+        `tree` holds `init` and `inputs`.
+        """
+        from tritonsmith.verify.cover import Cover, Fresh
+
+        if self.module is None or self.mode != "interpret" or not isinstance(tree, dict):
+            raise RuntimeError("nothing is loaded")
+        self.launches.clear()
+        cover, fresh = Cover(int(str(header["programs"]))), Fresh()
+        try:
+            loading.seed(int(str(header["seed"])))
+            with torch.no_grad(), on_device("meta"), within(_COVER_S):
+                with torch.device("meta"):
+                    model = self.module.ModelNew(*loading.sequence(tree["init"])).to("meta")
+                self.launches.cover = cover
+                with fresh:
+                    output = observe.plain(model(*loading.sequence(tree["inputs"])))
+            return {"covered": cover.report(output, fresh)}, None
+        except Exception:  # the candidate's: not every forward runs on tensors without data
+            return {"covered": []}, None
+        finally:
+            self.launches.cover = None
+            self.launches.clear()
 
     # Timing.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import lengths, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 from tritonsmith.verify import wire
@@ -34,6 +34,8 @@ class Sizes:
     """Labels of the variants that a task needs because a null control passes it as given; see `vet`."""
     room: scaling.Scaled | None = None
     """The smallest size at which kernels find room for their tiles, where it is another one than the tiny one."""
+    long: tuple[scaling.Scaled, ...] = ()
+    """Small ones in which one size is the task's own; see `lengths`."""
 
     @property
     def roomy(self) -> "Sizes | None":
@@ -42,7 +44,7 @@ class Sizes:
             return None
         wide = self.full.cap is None or self.room.cap is None or self.full.cap >= self.room.cap
         full = self.full if wide else self.room
-        return Sizes(self.room, full, full, self.hardening)
+        return Sizes(self.room, full, full, self.hardening, long=self.long)
 
 
 @dataclass
@@ -93,7 +95,8 @@ class Sizing:
             raise TaskError(str(error.get("message")))
         tiny, full, light = (_read(task, reply[name]) for name in ("tiny", "full", "light"))
         room = _read(task, reply["room"]) if reply.get("room") else None
-        return Sizes(tiny, full, light, frozenset(map(str, _list(reply["hard"]))), room)
+        long = tuple(_read(task, row) for row in _list(reply["long"]))
+        return Sizes(tiny, full, light, frozenset(map(str, _list(reply["hard"]))), room, long)
 
 
 def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], None]:
@@ -116,7 +119,8 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
     found: dict[str, object] = {"tiny": _write(small), "full": _write(full), "light": _write(light)}
     if room is not None and room.task.source != small.task.source:
         found["room"] = _write(room)
-    return {**found, "hard": sorted(hard)}, None
+    long = [_write(one) for one in lengths.lengths(task, full)]
+    return {**found, "hard": sorted(hard), "long": long}, None
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -47,6 +47,9 @@ _OTHER_NUMBERS = {"other numbers"}
 """Labels of variants that a candidate may turn down in so many words: a flag or an exponent may name another task."""
 
 
+_LONG = "one size the task's own"
+
+
 class Trial:
     """The stages of one candidate; they share runners and a deadline."""
 
@@ -152,7 +155,9 @@ class Trial:
             multi_input, strided = self._extensions.multi_input, self._settings.strided
             light, named = prepared.light.task, self._forwards.named
             found = variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
-            return [replace(variant, named=variant.weights and named) for variant in found]
+            found = [replace(variant, named=variant.weights and named) for variant in found]
+            long = prepared.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
+            return found + [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
@@ -164,7 +169,7 @@ class Trial:
         if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
             return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         try:
-            findings = self._integrity() or self._sanitized()
+            findings = self._uncovered() or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return Outcome(False, findings[0].message, findings) if findings else outcome
@@ -257,6 +262,10 @@ class Trial:
                     if variant.label in _OTHER_NUMBERS and conduct.turns_down(failure.finding):
                         self._let_go(failure)
                         continue
+                    if variant.brief and failure.finding.rule == "exception":
+                        # It need not take sizes that stand so to each other.
+                        self._talk.ask(self._forwards.mode, {"do": "release"})
+                        continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
                         declined[variant.label] = failure
                         self._let_go(failure)
@@ -293,6 +302,8 @@ class Trial:
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""
+        if variant.reuse and self._eyes.habits().remembers:
+            return None  # the second of two calls has an answer of its own: see `_replayed`
         needs = self._room.needs(variant)
         self._forwards.ready()
         with self._room.taken(needs):
@@ -304,14 +315,15 @@ class Trial:
             elif not (material.usable if self._finite else usable(variant, material.truth.native, False)):
                 return None
             seen, output = self._forwards.run(variant, material, again)
+            if seen.get("stopped"):
+                return None
             if variant.label == "as given":
                 self._seen = seen
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
                 return Outcome(False, findings[0].message, findings)
             with self._room.beside():
                 mismatch = numerics.compare(material.truth, output, variant.label)
-            repeat = variant.reuse and mismatch is None and not self._eyes.habits().remembers
-            if repeat and (findings := self._eyes.repeated(seen, material.truth)):
+            if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
                 return Outcome(False, findings[0].message, findings)
             del material, output
             if self._room.large(needs):
@@ -352,11 +364,13 @@ class Trial:
         try:
             with self._room.beside():
                 replays = self._forwards.draws.replays(variant)
-            seen = self._seen
-            if rebuild:
-                seen, _ = self._forwards.run(variant, self._forwards.existing(variant), again=True)
+            seen, again, remembers = self._seen, replays.again, replays.habits.remembers
+            if rebuild or remembers:
+                material = self._forwards.existing(variant)
+                seen, _ = self._forwards.run(variant, material, again=True)
+                again = self._forwards.draws.following(variant, material.inputs) if remembers else again
             findings = self._eyes.effects(seen)
-            for inputs, truth in [] if findings else replays.again:
+            for inputs, truth in [] if findings else again:
                 seen, output = self._forwards.refilled(inputs, truth)
                 if findings := self._eyes.watched(seen):
                     break
@@ -364,14 +378,14 @@ class Trial:
                     return _mismatched(mismatch)
                 if findings := self._eyes.effects(seen):
                     break
-            if not findings and replays.again:
-                findings = self._eyes.repeated(seen, replays.again[-1][1])
+            if not findings and again and not remembers:
+                findings = self._eyes.repeated(seen, again[-1][1])
             findings = findings or self._integrity()
-            if not findings and replays.again and self._eyes.counted:
-                findings = self._eyes.much_later(replays.again)
-            if not findings and replays.again:
+            if not findings and again and not remembers and self._eyes.counted:
+                findings = self._eyes.much_later(again)
+            if not findings and again and not remembers:
                 most = unrun.MOST if self._extensions.multi_input else unrun.FEWER
-                findings = self._eyes.often(most, *replays.again[0])
+                findings = self._eyes.often(most, *again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
@@ -395,6 +409,14 @@ class Trial:
             header, tree = self._forwards.plan(variant, model)
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
+
+    def _uncovered(self) -> list[Finding]:
+        """What the kernels leave out at the task's own sizes, where no value was computed."""
+        prepared = self._prepared()
+        if self._gpu is not None or prepared.full.cap is None or not runs_without_data(self._task):
+            return []
+        own = self._forwards.cover(self._task)
+        return [] if conduct.covers(own) else conduct.uncovered(own, self._forwards.cover(prepared.full.task))
 
     def _made_again(self, task: Task) -> bool:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""

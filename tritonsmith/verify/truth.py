@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from tritonsmith.tasks.format import forward, seeded
+from tritonsmith.tasks.format import forward, seeded, used
 from tritonsmith.tasks.variants import leaves, map_tensors
 from tritonsmith.verify.numerics import Truth
 
@@ -25,12 +25,16 @@ _MUCH = 1 << 20
 """Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
 
 
-def truth_of(model: nn.Module, inputs: list[object]) -> Truth:
-    """Both outputs of the reference; raises whatever its code raises in its own dtype."""
-    native = _detached(forward(model, inputs))
-    double, wide = copy.deepcopy(model).double(), [map_tensors(item, _widen) for item in inputs]
+def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[object]] = ()) -> Truth:
+    """Both outputs of the reference; raises whatever its code raises in its own dtype.
+
+    `earlier` are calls that it has answered before, where its answer depends on them.
+    """
+    native = _detached(forward(used(model, earlier) if earlier else model, inputs))
+    double, wide = copy.deepcopy(model).double(), _wide(inputs)
     products, much = _Products(), _much(native, model, inputs)
     try:
+        double = used(double, map(_wide, earlier)) if earlier else double
         with products if much else nullcontext():
             exact = _detached(forward(double, wide))
     except Exception:  # a reference that insists on its dtype is its own truth
@@ -99,6 +103,10 @@ def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
 
 def _detached(output: object) -> object:
     return map_tensors(output, torch.Tensor.detach)
+
+
+def _wide(inputs: list[object]) -> list[object]:
+    return [map_tensors(item, _widen) for item in inputs]
 
 
 def _widen(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,31 @@
+"""What a forward's kernels can store at sizes that no memory here holds."""
+
+import pytest
+from judging import DOUBLE, FORWARD, double, judge, rules
+
+from tritonsmith.verify import conduct
+from tritonsmith.verify.pool import Verifier
+
+LARGE = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("(64, 48)", "(65536, 4096)")})
+ENDS = FORWARD.replace("triton.cdiv(x.numel(), 256)", "min(4096, triton.cdiv(x.numel(), 256))")
+HALF = {"covered": [[0.0, 50.0, 100.0]]}
+WHOLE = {"covered": [[0.0, 128.0, 100.0]]}
+
+
+def test_a_grid_that_ends_early_at_the_tasks_own_size_is_refused(verifier: Verifier) -> None:
+    verdict = judge(verifier, LARGE, double(ENDS))
+    assert not verdict.correct and rules(verdict) == {"uninitialised"}
+
+
+def test_a_grid_for_every_element_is_right(verifier: Verifier) -> None:
+    assert judge(verifier, LARGE, double(FORWARD)).correct
+
+
+@pytest.mark.parametrize(
+    ("own", "small", "refused"),
+    [(HALF, WHOLE, True), (HALF, HALF, False), (HALF, {"covered": []}, False), (WHOLE, WHOLE, False), ({}, {}, False)],
+)
+def test_what_is_counted_must_be_enough_where_values_were_right(
+    own: dict[str, object], small: dict[str, object], refused: bool
+) -> None:
+    assert bool(conduct.uncovered(own, small)) is refused

@@ -1,0 +1,190 @@
+"""How much of its outputs a forward's kernels can store, on tensors that have shapes alone: some programs are run.
+
+Where values are never computed at a task's own sizes, a grid that ends early would not show. A few programs of each
+launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, the grid has
+no more than so many times as much. Memory that nothing wrote is no answer, so an output in memory that `torch.empty`
+gave must be stored whole. A launch that uses atomics or is slow, whose programs differ, or that looks at values is not
+counted, and an output that it might write to is not judged. Runs beside the candidate; judges nothing: see `conduct`.
+"""
+
+import inspect
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import triton.language as tl
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime import interpreter
+from triton.runtime.jit import mangle_type
+
+from tritonsmith.verify.observe import tensors
+
+_PROGRAMS, _LEAST = 32, 12
+"""Programs of a launch that are run, and how many must be for it to count."""
+_SLOW_S, _LAUNCH_S = 0.05, 0.3
+"""Seconds of the processor for a program that is not tried again, and for a launch."""
+_ALIKE = 0.9
+"""Share of the programs that must store as much as the one that stores most; those at the edges store less."""
+_LAUNCHES = 16
+_APART = 44
+"""Bits of a storage's addresses; none of them is one of this process."""
+
+
+class Unknown(Exception):
+    """A launch of which this cannot tell what it stores."""
+
+
+@dataclass
+class Tally:
+    """What the present program stores, in the place of a launch's shadow; nothing is read or written."""
+
+    stored: dict[int, int] = field(default_factory=dict)
+    """Bytes by the storage's number."""
+
+    def begin(self, program: int, programs: int) -> None:
+        """Another program begins."""
+        self.stored = {}
+
+    def load(self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], *_: object) -> npt.NDArray[np.bool_]:
+        """Nothing is there to be loaded."""
+        return np.zeros_like(mask)
+
+    def store(
+        self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], values: object, width: int
+    ) -> npt.NDArray[np.bool_]:
+        """Count the bytes."""
+        numbers, counts = np.unique(pointers[mask] >> np.uint64(_APART), return_counts=True)
+        for number, count in zip(numbers, counts, strict=True):
+            self.stored[int(number)] = self.stored.get(int(number), 0) + width * int(count)
+        return np.zeros_like(mask)
+
+    def atomic(self, *_: object, **__: object) -> npt.NDArray[np.bool_]:
+        """What others see of an atomic decides how they go on."""
+        raise Unknown
+
+    def dot(self, flops: int) -> None:
+        """Products do not count here."""
+
+    def misused(self, rule: str, message: str) -> None:
+        """A descriptor of these addresses tells nothing."""
+        raise Unknown
+
+
+class Cover:
+    """The launches of one forward; `seed` is told by the judge, so that nobody knows which programs are run."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = np.random.default_rng(seed)
+        self._numbers: dict[int, int] = {}
+        self._held: list[torch.Tensor] = []
+        self._bounds: dict[int, float] = {}
+        self._open: set[int] = set()
+        """Storages of which it is not known how much is stored."""
+        self._launches = 0
+
+    def run(
+        self, executor: interpreter.GridExecutor, args: Sequence[object], named: Mapping[str, object], tally: Tally
+    ) -> None:
+        """Run some of the launch's programs."""
+        self._launches += 1
+        given = {self._number(tensor) for tensor in tensors([*args, *named.values()])}
+        try:
+            if self._launches > _LAUNCHES:
+                raise Unknown
+            found, count = self._sampled(executor, args, named, tally)
+        except Exception:  # the kernel's own code, on addresses of nothing
+            self._open |= given
+            return
+        for number in given:
+            amounts = [one.get(number, 0) for one in found]
+            if (most := max(amounts)) == 0:
+                continue
+            if len(found) < min(_LEAST, count) or sum(one == most for one in amounts) < _ALIKE * len(found) - 1:
+                self._open.add(number)
+            self._bounds[number] = self._bounds.get(number, 0.0) + most * float(count)
+
+    def _sampled(
+        self, executor: interpreter.GridExecutor, args: Sequence[object], named: Mapping[str, object], tally: Tally
+    ) -> tuple[list[dict[int, int]], int]:
+        kept = {name: value for name, value in named.items() if name in executor.arg_names}
+        bound = inspect.getcallargs(executor.fn, *args, **kept)  # type: ignore[call-arg]
+        bound = {name: one if name in executor.constexprs else self._converted(one) for name, one in bound.items()}
+        size = executor.grid(bound) if callable(executor.grid) else executor.grid
+        grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
+        count, found = math.prod(grid), []
+        drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
+        chosen = {0, count - 1, *drawn}
+        scope = interpreter._patch_lang(executor.fn)
+        try:
+            interpreter.interpreter_builder.set_grid_dim(*grid)
+            began = time.thread_time()
+            for place in sorted(chosen, key=lambda _: self._draw.random()):
+                before = time.thread_time()
+                x, rest = divmod(place, grid[1] * grid[2])
+                interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
+                executor.fn(**bound)
+                found.append(tally.stored)
+                if time.thread_time() - before > _SLOW_S and len(found) > 1:
+                    raise Unknown
+                if time.thread_time() - began > _LAUNCH_S:
+                    break
+        finally:
+            scope.restore()
+        return found, count
+
+    def _converted(self, value: object) -> object:
+        if isinstance(value, torch.Tensor):
+            kind: Any = tl.str_to_ty(mangle_type(value), None)
+            start = (self._number(value) << _APART) + value.storage_offset() * value.element_size()
+            return tl.tensor(interpreter.TensorHandle(np.array([start], np.uint64), kind), kind)
+        if next(tensors([value]), None) is not None or hasattr(value, "data_ptr"):
+            raise Unknown
+        return interpreter._implicit_cvt(value)
+
+    def _number(self, tensor: torch.Tensor) -> int:
+        storage = tensor.untyped_storage()._cdata
+        if storage not in self._numbers:
+            self._held.append(tensor)
+            self._numbers[storage] = len(self._numbers) + 1
+        return self._numbers[storage]
+
+    def report(self, output: object, fresh: "Fresh") -> list[list[float]]:
+        """For each output that may be judged its place, the bytes that kernels store at most, and its own."""
+        rows = []
+        for place, tensor in enumerate(tensors(output)):
+            whole = tensor.numel() * tensor.element_size()
+            number = self._number(tensor)
+            bare = tensor.untyped_storage()._cdata in fresh.bare and tensor.untyped_storage().nbytes() == whole
+            if whole and bare and number not in self._open:
+                rows.append([float(place), self._bounds.get(number, 0.0), float(whole)])
+        return rows
+
+
+class Fresh(TorchDispatchMode):
+    """Follows which storages `torch.empty` gave that no operator has written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bare: set[int] = set()
+        self._held: list[torch.Tensor] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        given = list(tensors((args, kwargs or {})))
+        result = func(*args, **(kwargs or {}))
+        if func._schema.is_mutable:  # type: ignore[attr-defined]
+            self.bare -= {tensor.untyped_storage()._cdata for tensor in given}
+        elif ".empty" in str(func) or "new_empty" in str(func):
+            self._held += tensors(result)
+            self.bare |= {tensor.untyped_storage()._cdata for tensor in tensors(result)}
+        return result
