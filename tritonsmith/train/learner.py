@@ -223,4 +223,6 @@ class FirstForward(TrainerCallback):
     ) -> None:
         """Run one token through it."""
         with torch.no_grad():
-            self.learner.model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=self.learner.accelerator.device))
+            cast(nn.Module, kwargs["model"])(
+                input_ids=torch.zeros((1, 1), dtype=torch.long, device=self.learner.accelerator.device)
+            )
