@@ -51,6 +51,7 @@ def settings_of(
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
+    scale: str = "auto",
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -71,7 +72,7 @@ def settings_of(
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
             "accumulation": rows // micro, "max_prompt": 2048, "max_completion": tokens, "steps": steps or 1000,
             "schedule": "linear" if steps else "constant", "temperature": temperature, "loss": "dapo", "delta": 4.0,
-            "ahead": ahead, "save_steps": 10,
+            "scale": scale, "ahead": ahead, "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -141,6 +142,7 @@ def run(
     keep: Annotated[int, typer.Option(help="Distinct correct answers of a task that best-of-N learns from.")] = 3,
     restart: Annotated[bool, typer.Option(help="Each of best-of-N's rounds learns from the first model anew.")] = False,
     steps: Annotated[int | None, typer.Option(help="GRPO's steps at most, over which its rate falls to 0.")] = None,
+    scale: Annotated[str, typer.Option(help="What GRPO divides advantages by: auto, group, batch or none.")] = "auto",
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -150,7 +152,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps,
+        temperature, keep, restart, steps, scale,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

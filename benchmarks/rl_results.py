@@ -17,7 +17,7 @@ from tritonsmith import config as configuration
 from tritonsmith import evaluate, metrics
 from tritonsmith.config import Config
 from tritonsmith.errors import UserError
-from tritonsmith.types import Record
+from tritonsmith.types import Record, Verdict
 
 PARTS = ("seconds", "sample", "verify", "wait", "train")
 DEPTHS = "depths.json"
@@ -134,26 +134,32 @@ def by_depth(results: Sequence[Result]) -> list[str]:
 def groups(results: Sequence[Result]) -> list[str]:
     """A line for each run: of how many tasks none, some or all of a group's answers were right, early and late.
 
-    Only the middle ones tell GRPO anything, and best-of-N what it would not have written anyway.
+    Only the middle ones tell GRPO what is right, and best-of-N what it would not have written anyway. Those with none
+    right whose rewards differ tell GRPO of parts of a reward, such as what compiles; divided by the group's deviation
+    that counts as much.
     """
     lines = []
     for result in results:
-        found: defaultdict[int, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+        found: defaultdict[int, defaultdict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
         for record in result.drawn():
-            found[record.step][record.task].append(record.verdict.correct)
+            found[record.step][record.task].append(record.verdict)
         steps = [list(tasks.values()) for _, tasks in sorted(found.items())]
         if steps:
             third = -(-len(steps) // 3)
             early, late = _kinds([*chain(*steps[:third])]), _kinds([*chain(*steps[-third:])])
             label = f"{result.setting}, seed {result.config.run.seed}"
-            lines.append(f"{label}, groups with none, some and all right, first third: {early}; last: {late}")
+            kinds = "none (of these with rewards that differ), some and all right"
+            lines.append(f"{label}, groups with {kinds}, first third: {early}; last: {late}")
     return lines
 
 
-def _kinds(groups: Sequence[Sequence[bool]]) -> str:
-    none, whole = sum(not any(group) for group in groups), sum(all(group) for group in groups)
-    counts = (none, len(groups) - none - whole, whole)
-    return f"{', '.join(f'{100 * count / len(groups):.0f}' for count in counts)} % of {len(groups)}"
+def _kinds(groups: Sequence[Sequence[Verdict]]) -> str:
+    right = [sum(verdict.correct for verdict in group) for group in groups]
+    none, whole = right.count(0), sum(count == len(group) for count, group in zip(right, groups, strict=True))
+    wrong = [group for count, group in zip(right, groups, strict=True) if not count]
+    differ = sum(len({verdict.reward for verdict in group}) > 1 for group in wrong)
+    shares = [f"{100 * count / len(groups):.0f}" for count in (none, differ, len(groups) - none - whole, whole)]
+    return f"{shares[0]} ({shares[1]}), {shares[2]}, {shares[3]} % of {len(groups)}"
 
 
 def by_setting(results: Sequence[Result]) -> dict[str, list[Result]]:

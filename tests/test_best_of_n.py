@@ -15,6 +15,7 @@ from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, Ve
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.lower.convert import convert
 from tritonsmith.data.pair import Pair
+from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import read
 from tritonsmith.jsonl import append
 from tritonsmith.prompts import render_completion
@@ -108,6 +109,24 @@ def test_only_the_rounds_in_memory_are_learnt_from(
         folder = tmp_path / "rl" / f"round-{number:02d}"
         right = {record.task for record in read(folder / "records.jsonl") if record.verdict.correct}
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_each_round_learns_from_the_one_before_or_from_the_first_model(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],
+    monkeypatch: pytest.MonkeyPatch, restart: bool,
+) -> None:  # fmt: skip
+    config = make_config(tmp_path, tiny_folder, restart=restart)
+    starts: list[Path | None] = []
+    real = best_of_n._fit
+
+    def fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
+        starts.append(model)
+        real(config, rows, model, folder, number)
+
+    monkeypatch.setattr(best_of_n, "_fit", fit)
+    best_of_n.train(config, tasks, verifier, None)
+    assert starts == [None, None if restart else tmp_path / "rl" / "round-00" / "model"]
 
 
 def test_a_finished_run_draws_and_judges_nothing_again(

@@ -292,3 +292,8 @@ def test_what_is_rewarded_becomes_more_likely(
         for _, some in groupby(read(tmp_path / "grpo" / "records.jsonl"), lambda record: record.step)
     ]
     assert fmean(shares[-3:]) > fmean(shares[:3]) + 0.25, shares
+
+
+def test_advantages_are_divided_as_the_loss_has_it_unless_said_otherwise() -> None:
+    scales = [grpo._scale(GrpoSection(loss=loss)) for loss in ("dapo", "dr_grpo")]
+    assert scales == ["group", "none"] and grpo._scale(GrpoSection(loss="dapo", scale="none")) == "none"

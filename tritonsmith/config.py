@@ -179,6 +179,9 @@ class GrpoSection(_Section):
     """Train on the batch that was drawn a step before, which is judged while the next one is drawn."""
     loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dr_grpo"
     """One of TRL's losses."""
+    scale: Literal["auto", "group", "batch", "none"] = "auto"
+    """By what deviation of rewards a group's advantages are divided: `auto` is none with `dr_grpo`, else the group's.
+    Where none of a group is right and one compiles, the group's makes that a lead as large as a right answer's."""
     delta: Annotated[float, Field(gt=1)] | None = None
     """How many times as likely as when it was drawn a token may become and still be pushed further down: without this
     bound one token that has become likely and was bad decides a step (two-sided clipping, INTELLECT-2, arXiv

@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast, Train
 from trl.trainer.grpo_config import GRPOConfig
 
 from tritonsmith import credit, jsonl, reward
-from tritonsmith.config import Config, ConfigError
+from tritonsmith.config import Config, ConfigError, GrpoSection
 from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge
@@ -120,7 +120,7 @@ def _train(
             beta=own.beta,
             loss_type=own.loss,
             delta=own.delta,
-            scale_rewards="none" if own.loss == "dr_grpo" else "group",
+            scale_rewards=_scale(own),
             save_steps=own.save_steps,
         )
     except ValueError as error:
@@ -183,6 +183,13 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
     method = fallback if own.credit == "trl" else own.credit
     group = own.num_generations * own.turns
     return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep)
+
+
+def _scale(own: GrpoSection) -> str:
+    """TRL's name for what advantages are divided by."""
+    if own.scale != "auto":
+        return own.scale
+    return "none" if own.loss == "dr_grpo" else "group"
 
 
 def _shares(config: Config) -> dict[str, int]:

@@ -1,0 +1,148 @@
+"""What an RL run's answers teach, learnt anew from its first model: which of them, at what rate, how often.
+
+    python benchmarks/offline.py run MODEL RUN... --variant kept:2e-4:2 --variant lowering:2e-4:2 --out runs/offline
+    python benchmarks/offline.py judge runs/offline RUN
+
+A variant is rows, learning rate and epochs. `kept`: the distinct right answers of the runs (folders of `rl.py run`);
+`mixed`: those to tasks of whose answers at most three quarters are right; `lowering`: our own lowering's answers to the
+tasks that were drawn, a bound of what right answers to them can teach. Each takes seconds on a GPU, where a run of RL
+takes twenty minutes. Each variant's greedy answers to the first run's held-out tasks are drawn; `judge` needs no GPU,
+judges them with all kinds of inputs and prints the table. What is there already is not done again.
+
+Nothing is drawn from what was learnt to learn more: this says what a run could have made of what it had seen.
+"""
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import typer
+from commands import start
+from rich.console import Console
+from rich.table import Table
+from rl_results import Result
+from rl_training import SETS, Evaluation, tasks_of
+
+from tritonsmith import evaluate, metrics
+from tritonsmith.config import Config
+from tritonsmith.cores import cores
+from tritonsmith.data.pair import Pair
+from tritonsmith.data.rows import Row
+from tritonsmith.data.sources import source
+from tritonsmith.errors import UserError
+from tritonsmith.prompts import render_completion
+from tritonsmith.tasks.canonical import canonical
+from tritonsmith.train import sft
+from tritonsmith.train.stage import frontend
+from tritonsmith.types import Record, Task
+
+log = logging.getLogger(__name__)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+POINT = "end"
+BATCH = 32
+"""Rows of a step."""
+FIRST = "as it was"
+"""The model before anything is learnt."""
+
+
+def right(records: Sequence[Record], most: float = 1.0) -> list[Record]:
+    """Each task's distinct right answers; of tasks of whose answers a share of at most `most` is right."""
+    rates: defaultdict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        rates[record.task].append(record.verdict.correct)
+    kept = [one for one in records if one.verdict.correct and fmean(rates[one.task]) <= most]
+    return list({(one.task, one.completion): one for one in kept}.values())
+
+
+def rows_of(kind: str, config: Config, tasks: dict[str, Task], records: Sequence[Record]) -> list[Row]:
+    """What a variant learns; raises UserError for a kind that there is not."""
+    ask = frontend(config).ask
+    if kind in ("kept", "mixed"):
+        chosen = right(records, 0.75 if kind == "mixed" else 1.0)
+        answers = [(tasks[one.task], one.completion) for one in chosen]
+    elif kind == "lowering":
+        drawn = [tasks[name] for name in dict.fromkeys(record.task for record in records)]
+        pairs = [(task, source("templates")(canonical(task))) for task in drawn]
+        answers = [(task, render_completion(one.plan, one.source)) for task, one in pairs if isinstance(one, Pair)]
+    else:
+        raise UserError(f"--variant {kind}:...: rows are kept, mixed or lowering")
+    return [
+        Row(
+            prompt=ask(task),
+            completion=[{"role": "assistant", "content": text}],
+            task=task.id,
+            graph=task.graph or "",
+        )
+        for task, text in answers
+    ]
+
+
+def parsed(variant: str) -> tuple[str, float, float]:
+    """Rows, learning rate and epochs; raises UserError where the text is no such."""
+    try:
+        kind, lr, epochs = variant.split(":")
+        return kind, float(lr), float(epochs)
+    except ValueError as error:
+        raise UserError(f"--variant {variant}: give ROWS:RATE:EPOCHS, such as kept:2e-4:2") from error
+
+
+@app.command()
+def run(
+    model: Annotated[Path, typer.Argument(help="The model that the runs began with.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of `rl.py run`; the first has the held-out tasks.")],
+    variant: Annotated[list[str], typer.Option(help="ROWS:RATE:EPOCHS")],
+    out: Path = Path("runs/offline"),
+    tasks: Annotated[Path, typer.Option(help="Folder of drawn tasks, as `rl.py` has it.")] = Path("runs/rl/tasks"),
+) -> None:
+    """Learn each variant and draw its answers."""
+    wanted = [parsed(one) for one in variant]
+    first = Result.of(runs[0])
+    settings = json.loads((runs[0] / "settings.json").read_text())
+    found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+    by_id = {task.id: task for task in found.pop("train")}
+    records = [record for folder in runs for record in Result.of(folder).drawn()]
+    config = first.config.model_copy(deep=True)
+    config.model.id = str(model.resolve())
+    drawing = Evaluation(out, config, found)
+    for name, kind, lr, epochs in [(FIRST, "", 0.0, 0.0), *((a, *b) for a, b in zip(variant, wanted, strict=True))]:
+        folder = out / name.replace(" ", "-").replace(":", "-")
+        learnt = model
+        if kind:
+            rows = rows_of(kind, config, by_id, records)
+            log.info("%s: %d rows", name, len(rows))
+            own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": BATCH, "accumulation": 1})
+            config.run.dir = folder
+            learnt = sft.fit_from(config, own, rows, model, folder, "sft", master=True)
+        drawing.out = folder
+        drawing.draw(POINT, learnt)
+
+
+@app.command()
+def judge(
+    out: Annotated[Path, typer.Argument(help="The folder of `run`.")],
+    run: Annotated[Path, typer.Argument(help="The first run's folder.")],
+    workers: int = cores(),
+    tasks: Path = Path("runs/rl/tasks"),
+) -> None:
+    """Judge what was drawn, and print it side by side."""
+    settings = json.loads((run / "settings.json").read_text())
+    found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+    table = Table("learnt", *(f"{name}, %" for name in SETS), title="greedy pass@1, strict, all kinds of inputs")
+    for folder in sorted(path.parent.parent for path in out.glob("*/eval/end")):
+        evaluation = Evaluation(folder, Result.of(run).config, found)
+        evaluation.judge((POINT,), workers, out / "verdicts.sqlite")
+        rates = [
+            metrics.bootstrap([float(one.verdict.correct) for one in evaluate.read(evaluation.path(POINT, name))])
+            for name in SETS
+        ]
+        table.add_row(folder.name, *(evaluate.percent(rate) for rate in rates))
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    start(app)
