@@ -82,12 +82,13 @@ def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch:
     begun(tmp_path)
     for step, right in enumerate((0, 1, 2, 2)):
         for sample in range(2):
+            said = verdict(f"t{step}", sample < right).model_copy(update={"reward": 0.1 * sample})
             row = Record(phase="grpo", step=step, task=f"t{step}", level=1, sample=sample, completion="", source="",
-                         verdict=verdict(f"t{step}", sample < right))  # fmt: skip
+                         verdict=said)  # fmt: skip
             append(tmp_path / "grpo" / "records.jsonl", row.model_dump_json())
     (line,) = rl_results.groups([rl_results.Result.of(tmp_path)])
-    assert "first third: 50, 50, 0 % of 2" in line
-    assert "last: 0, 0, 100 % of 2" in line
+    assert "first third: 50 (50), 50, 0 % of 2" in line
+    assert "last: 0 (0), 0, 100 % of 2" in line
 
 
 def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
