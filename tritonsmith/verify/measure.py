@@ -48,6 +48,8 @@ class Subject:
     """Input sets to rotate among."""
     compiled: Callable[[nn.Module, list[list[object]]], float | None] | None = None
     """Milliseconds of the reference under `torch.compile`, where they are wanted."""
+    remembers: bool = False
+    """Whether the reference's answer depends on the calls before."""
 
 
 def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Preset:
@@ -86,12 +88,15 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     if turns.doubt is not None:
         return turns.doubt
     # After all those calls other values lie where one set was, and one more call is timed.
-    number = secrets.randbelow(len(sets))
+    number, trials = secrets.randbelow(len(sets)), len(sets)
     with subject.beside():
+        if subject.remembers:  # that call is then the first of a model that has seen nothing
+            number, trials, model = 0, 1, subject.model()
+            subject.build(model)
         inputs = subject.draw()
         truth = subject.truth(model, inputs)
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-        talk.ask("cuda", {"do": "time", "trials": len(sets), "repeats": 1, "hide": False})
+        talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False})
         room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
         _, output = talk.ask("cuda", {"do": "timed", "set": number}, None, room)
         mismatch = numerics.compare(truth, output, "while it was timed")

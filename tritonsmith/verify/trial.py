@@ -43,10 +43,6 @@ UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bou
 _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 """Labels of variants whose sizes are no version of the task's own."""
 
-_OTHER_NUMBERS = {"other numbers"}
-"""Labels of variants that a candidate may turn down in so many words: a flag or an exponent may name another task."""
-
-
 _LONG = "one size the task's own"
 
 
@@ -259,12 +255,8 @@ class Trial:
                 try:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
-                    if variant.label in _OTHER_NUMBERS and conduct.turns_down(failure.finding):
+                    if _may_turn_down(variant, failure):
                         self._let_go(failure)
-                        continue
-                    if variant.brief and failure.finding.rule == "exception":
-                        # It need not take sizes that stand so to each other.
-                        self._talk.ask(self._forwards.mode, {"do": "release"})
                         continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
                         declined[variant.label] = failure
@@ -453,6 +445,7 @@ class Trial:
                         truth=truth_of,
                         sets=1 if self._room.large(needs) else 3,
                         compiled=self._compiled_ms(gpu, preset) if self._settings.compile_baseline else None,
+                        remembers=self._eyes.habits().remembers,
                     ),
                     gpu,
                     preset,
@@ -477,6 +470,17 @@ class Trial:
     ) -> Callable[[nn.Module, list[list[object]]], float | None]:
         kept = self._settings.cache.with_name("baselines.jsonl") if self._settings.cache else None
         return lambda model, sets: baselines.compiled_ms(self._task, model, sets, gpu, preset, kept)
+
+
+def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
+    """Whether nothing is held against a candidate that does not take a variant.
+
+    Other numbers may name another task, and are to be refused in so many words; sizes that are long in one dimension
+    need not stand so to each other.
+    """
+    if variant.values == "numbers":
+        return conduct.turns_down(failure.finding)
+    return variant.brief and failure.finding.rule == "exception"
 
 
 def _mismatched(mismatch: Mismatch) -> Outcome:

@@ -29,10 +29,10 @@ MOST, FEWER = 1200, 600
 ten are then where they were before, whatever was left out in between."""
 _ROUND = 24
 """Calls after which the time is looked at; the shorter rings are then where they were."""
-_EACH, _SHARE = 0.33e-3, 0.1
+_EACH, _SHARE = 0.66e-3, 0.1
 """Processor time a call, in all of which no further round begins, or the share of what this process has used if more.
 
-A call of one kernel takes 0.1 ms; of one that takes longer than this there are fewer: of thirty kernels some 200.
+A call of one kernel takes 0.1 ms; of one that takes longer than this there are fewer: of thirty kernels some 400.
 """
 _FIRST = 8
 """Calls whose numbers tell which of them differ from call to call."""
