@@ -114,6 +114,7 @@ def test_a_judge_process_that_is_killed_loses_nothing(panel: Verifier) -> None:
             if one.busy:
                 os.kill(one._process.pid, signal.SIGKILL)
 
+    assert panel.verify(DOUBLE, Candidate(task="double", source=double())).correct  # its process has started
     before, killer = _processes(panel), threading.Thread(target=kill)
     killer.start()
     [verdict] = panel.verify_many([(DOUBLE, Candidate(task="double", sample=7, source=SLOW))])

@@ -6,7 +6,7 @@ Whatever a runner does is turned into a finding (`RunnerFailed`); it decides not
 import math
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import torch
@@ -44,12 +44,16 @@ class Conversation:
         zygotes: Mapping[str, Zygote],
         stable: Stable | None,
         began: float | None,
+        scarce: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`scarce` tells whether there is hardly any memory left where runners take theirs."""
         self._settings, self._timeout, self._zygotes, self._stable = settings, timeout, zygotes, stable
         self._began = began
         self._runners: dict[str, Runner] = {}
         self._warm: Warm | None = None
         self._left: float | None = None
+        self._scarce, self.wanting = scarce, False
+        """Whether a runner was refused memory when there was hardly any left: others may have taken it."""
 
     def load(self, mode: str, source: str, target: str) -> None:
         """Start a runner and have it import the candidate; its time begins when the runner is warm."""
@@ -99,7 +103,9 @@ class Conversation:
             if self._left is not None:
                 self._left -= time.monotonic() - asked
         if (error := reply.get("error")) is not None:
-            raise RunnerFailed(describe(error))
+            found = describe(error)
+            self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
+            raise RunnerFailed(found)
         return reply, result
 
     def end(self, mode: str) -> None:

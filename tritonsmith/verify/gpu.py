@@ -18,6 +18,10 @@ from tritonsmith.brisk import brisk
 from tritonsmith.verify import scratch
 from tritonsmith.verify.turnstile import Turnstile
 
+_IDLE = 1 << 30
+"""Bytes that a judge process may keep without using them; torch keeps for each thread's stream what that freed."""
+_SCARCE = 2 << 30
+"""Bytes left on a GPU below which who asks for memory in vain may have been refused for what others took."""
 _USABLE = 0.85
 """Share of the GPU's memory that admitted work may plan with; contexts and allocators' slack take the rest."""
 
@@ -63,6 +67,10 @@ class Gpu:
         """Whether somebody waits for whoever has the GPU alone."""
         return self._turns.wanted
 
+    def scarce(self) -> bool:
+        """Whether there is hardly any memory left."""
+        return torch.cuda.mem_get_info(self.index)[0] < _SCARCE
+
     @contextmanager
     def room(self, needs: int) -> Iterator[None]:
         """Plan with `needs` bytes of memory; more than there is is taken for all of it, and then admits nobody else.
@@ -70,10 +78,20 @@ class Gpu:
         A process plans with its share; what needs more than that waits until no process plans with any.
         """
         planned = min(needs, int(self.memory * _USABLE))
-        if planned > self._share:
-            with self._memory.alone():
+        try:
+            with self._memory.alone() if planned > self._share else self._planning(planned):
                 yield
-            return
+        finally:
+            if planned > _IDLE:
+                self.tidy()
+
+    def tidy(self) -> None:
+        """Give back what torch keeps of freed memory, if it is much: others cannot use it."""
+        if torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index) > _IDLE:
+            torch.cuda.empty_cache()
+
+    @contextmanager
+    def _planning(self, planned: int) -> Iterator[None]:
         with self._changed:
             self._changed.wait_for(lambda: self._planned + planned <= self._share)
             self._planned += planned

@@ -84,12 +84,18 @@ class Judge:
         time limit is the candidate's own even then.
         """
         if self.gpu is None:
-            return self._judge(task, candidate, began)
+            return self._judge(task, candidate, began)[0]
         # A stream of its own: on the default one, candidates that are judged side by side would wait for each other.
         with torch.cuda.device(self.gpu.index), torch.cuda.stream(_stream(self.gpu.index)):
-            return self._judge(task, candidate, began)
+            verdict, wanting = self._judge(task, candidate, began)
+            if wanting:
+                # What others took says nothing of this one.
+                torch.cuda.empty_cache()
+                verdict, _ = self._judge(task, candidate, None)
+            return verdict
 
-    def _judge(self, task: Task, candidate: Candidate, began: float | None) -> Verdict:
+    def _judge(self, task: Task, candidate: Candidate, began: float | None) -> tuple[Verdict, bool]:
+        """The verdict, and whether it stands on memory that was wanting for no fault of the candidate's."""
         start = time.monotonic()
         verdict = Verdict(
             task=task.id,
@@ -120,27 +126,31 @@ class Judge:
         if self._settings.timing:
             stages.append(("timing", trial.timing))
         stages = [stage for stage in stages if STAGES.index(stage[0]) <= STAGES.index(self._settings.until)]
-        clean = False
+        clean = wanting = False
         try:
             funnel.run(stages, verdict, self._extensions.staged)
             clean = not any(finding.rule in UNCLEAN for finding in verdict.findings)
         except torch.OutOfMemoryError as error:
-            # The judge's own: others on the GPU have taken what this task needs. It says nothing of the candidate.
+            # The judge's own: others on the GPU have taken what this task needs.
+            wanting = True
             message = f"the GPU has no memory left for the reference: {str(error).splitlines()[0]}"
             verdict.findings.append(Finding(rule="memory", message=message))
         finally:
             trial.close()
             talk.close(clean)
+            if self.gpu is not None:
+                self.gpu.tidy()
         verdict.valid = bool(verdict.stages and verdict.stages[0].ok) and not any(
             finding.rule in _POLICY_RULES for finding in verdict.findings
         )
         verdict.triton_share = trial.triton_share() if verdict.correct else None
         verdict.seconds = round(time.monotonic() - start, 4)
-        return verdict
+        return verdict, wanting or talk.wanting
 
     def conversation(self, began: float | None = None) -> Conversation:
         """The talk with one candidate's runners; whoever starts it closes it."""
-        return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began)
+        scarce = self.gpu.scarce if self.gpu is not None else lambda: False
+        return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began, scarce)
 
     def _sanitize(self, gpu: int) -> Sanitizer | None:
         """The tools that the settings ask for; raises ConfigError where they are not installed."""

@@ -7,7 +7,6 @@ alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tri
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -320,7 +319,6 @@ class Trial:
             del material, output
             if self._room.large(needs):
                 self._talk.ask(self._forwards.mode, {"do": "release"})
-                torch.cuda.empty_cache()
         if mismatch is not None:
             return _mismatched(mismatch)
         return Outcome(True, kernels=compiler.loaded(rows(seen, "kernels"), self._target) if self._gpu else [])
