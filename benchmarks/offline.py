@@ -46,7 +46,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__d
 POINT = "end"
 BATCH = 32
 """Rows of a step."""
-FIRST = "as it was"
+FIRST = "as-it-was"
 """The model before anything is learnt."""
 
 
@@ -59,18 +59,19 @@ def right(records: Sequence[Record], most: float = 1.0) -> list[Record]:
     return list({(one.task, one.completion): one for one in kept}.values())
 
 
+KINDS = ("kept", "mixed", "lowering")
+
+
 def rows_of(kind: str, config: Config, tasks: dict[str, Task], records: Sequence[Record]) -> list[Row]:
-    """What a variant learns; raises UserError for a kind that there is not."""
+    """What a variant of one of `KINDS` learns."""
     ask = frontend(config).ask
-    if kind in ("kept", "mixed"):
-        chosen = right(records, 0.75 if kind == "mixed" else 1.0)
-        answers = [(tasks[one.task], one.completion) for one in chosen]
-    elif kind == "lowering":
+    if kind == "lowering":
         drawn = [tasks[name] for name in dict.fromkeys(record.task for record in records)]
         pairs = [(task, source("templates")(canonical(task))) for task in drawn]
         answers = [(task, render_completion(one.plan, one.source)) for task, one in pairs if isinstance(one, Pair)]
     else:
-        raise UserError(f"--variant {kind}:...: rows are kept, mixed or lowering")
+        chosen = right(records, 0.75 if kind == "mixed" else 1.0)
+        answers = [(tasks[one.task], one.completion) for one in chosen]
     return [
         Row(
             prompt=ask(task),
@@ -86,9 +87,12 @@ def parsed(variant: str) -> tuple[str, float, float]:
     """Rows, learning rate and epochs; raises UserError where the text is no such."""
     try:
         kind, lr, epochs = variant.split(":")
-        return kind, float(lr), float(epochs)
+        found = kind, float(lr), float(epochs)
     except ValueError as error:
         raise UserError(f"--variant {variant}: give ROWS:RATE:EPOCHS, such as kept:2e-4:2") from error
+    if kind not in KINDS:
+        raise UserError(f"--variant {variant}: rows are {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    return found
 
 
 @app.command()
@@ -100,7 +104,7 @@ def run(
     tasks: Annotated[Path, typer.Option(help="Folder of drawn tasks, as `rl.py` has it.")] = Path("runs/rl/tasks"),
 ) -> None:
     """Learn each variant and draw its answers."""
-    wanted = [parsed(one) for one in variant]
+    wanted = {one: parsed(one) for one in variant}
     first = Result.of(runs[0])
     settings = json.loads((runs[0] / "settings.json").read_text())
     found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
@@ -108,17 +112,14 @@ def run(
     records = [record for folder in runs for record in Result.of(folder).drawn()]
     config = first.config.model_copy(deep=True)
     config.model.id = str(model.resolve())
-    drawing = Evaluation(out, config, found)
-    for name, kind, lr, epochs in [(FIRST, "", 0.0, 0.0), *((a, *b) for a, b in zip(variant, wanted, strict=True))]:
-        folder = out / name.replace(" ", "-").replace(":", "-")
-        learnt = model
-        if kind:
-            rows = rows_of(kind, config, by_id, records)
-            log.info("%s: %d rows", name, len(rows))
-            own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": BATCH, "accumulation": 1})
-            config.run.dir = folder
-            learnt = sft.fit_from(config, own, rows, model, folder, "sft", master=True)
-        drawing.out = folder
+    drawing = Evaluation(out / FIRST, config, found)
+    drawing.draw(POINT, model)
+    rows = {kind: rows_of(kind, config, by_id, records) for kind in {kind for kind, _, _ in wanted.values()}}
+    for name, (kind, lr, epochs) in wanted.items():
+        config.run.dir = drawing.out = out / name.replace(":", "-")
+        log.info("%s: %d rows", name, len(rows[kind]))
+        own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": BATCH, "accumulation": 1})
+        learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft", master=True)
         drawing.draw(POINT, learnt)
 
 

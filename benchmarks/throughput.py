@@ -32,7 +32,7 @@ from tritonsmith.cores import cores
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import STAGES, Candidate, Verdict
 from tritonsmith.verify.gpu import Use
-from tritonsmith.verify.pool import Job, Verifier, choose_device
+from tritonsmith.verify.pool import Job, Verifier, choose_device, choose_gpus
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "examples" / "kernels"
@@ -151,7 +151,8 @@ def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
         verdicts = verifier.verify_many(jobs)
         seconds, after = time.perf_counter() - warm, verifier.use()
         use = Use(*(getattr(after, name) - getattr(before, name) for name in ("alone", "shared", "waited")))
-        return Pooled(warm - start, seconds, verdicts, use, verifier.judges)
+        gpus = choose_gpus(settings.gpus) if verifier.device == "cuda" else 0
+        return Pooled(warm - start, seconds, verdicts, use, verifier.judges, gpus)
 
 
 def main(
@@ -207,10 +208,11 @@ def _used(pool: Pooled) -> str:
     """How the GPU was had, in words."""
     if pool.use == Use():
         return "no GPU was used"
-    beside = pool.use.shared / max(pool.seconds - pool.use.alone, 1e-9)
+    seconds = pool.seconds * pool.gpus
+    beside = pool.use.shared / max(seconds - pool.use.alone, 1e-9)
     timed = sum(verdict.timing is not None for verdict in pool.verdicts)
     return (
-        f"the GPU was had alone {pool.use.alone / pool.seconds:.0%} of the time ({timed} timed, "
+        f"{pool.gpus} GPU(s) were had alone {pool.use.alone / seconds:.0%} of the time ({timed} timed, "
         f"{1e3 * pool.use.alone / max(timed, 1):.0f} ms each), else by {beside:.1f} candidates on average; "
         f"{pool.use.waited / len(pool.verdicts):.2f} s a candidate were spent waiting for it"
     )

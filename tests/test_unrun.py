@@ -144,3 +144,21 @@ def test_no_time_makes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrun, "_EACH", 0.0)
     monkeypatch.setattr(unrun, "_SHARE", 0.0)
     assert _often(lambda launch: _copied(launch, _X)) == (24, "")
+
+
+def test_time_in_operators_takes_no_calls_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unrun, "_EACH", 0.5e-3)
+    monkeypatch.setattr(unrun, "_SHARE", 0.0)
+    large = torch.zeros(1 << 22)  # whose copy takes milliseconds
+
+    def forward(launch: Launch) -> torch.Tensor:
+        large.clone()
+        return _copied(launch, _X)
+
+    notes = Notes(names([_X], {}))
+
+    def launch(*args: object, grid: object = (1,), **named: object) -> None:
+        notes.launched(_FUNCTION, args, grid, named)
+
+    calls, _ = often(lambda: forward(launch), notes, 240)
+    assert calls == 240 and notes.waited > 240 * 0.5e-3
