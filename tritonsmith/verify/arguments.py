@@ -5,13 +5,14 @@ inside the launch, where no operator is recorded. Looks at types only, so that n
 """
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 
 import torch
 import triton.language as tl
-from triton.runtime.jit import TensorWrapper
+from triton.runtime.jit import JITFunction, TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.verify.loading import CANDIDATE
@@ -122,10 +123,59 @@ def _written_here(function: object) -> bool:
 
 
 def check_globals(launches: Launches, kernel: str, function: object) -> None:
-    """Note a constant of the module's, which a kernel or what it calls names, that a launch may not be given."""
-    for one in _reached(function, set()):
+    """Note a constant of the module's, which a kernel or what it calls names, that a launch may not be given.
+
+    What was in order and still is the same is not looked at again: that would be most of a short launch's time.
+    """
+    known = launches.settled.get(id(function))
+    if isinstance(known, _Settled) and known.stands():
+        return
+    before, reached = len(launches.violations), list(_reached(function, set()))
+    for one in reached:
         named = [one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__]
         check(launches, kernel, [value for value in named if isinstance(value, tl.constexpr)])
+    if len(launches.violations) == before and (settled := _Settled.of(function, reached)) is not None:
+        launches.settled[id(function)] = settled
+
+
+_ABSENT = object()
+_PLAIN = (bool, int, float, str, type(None), tl.dtype, torch.dtype)
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """What a kernel reached by names when that was last found to be in order."""
+
+    kernel: object
+    """Held, so that its identity is not another's."""
+    code: list[tuple[FunctionType, CodeType]]
+    names: list[tuple[dict[str, object], str, object]]
+    """Globals, a name in them, and what it stood for."""
+    held: list[tuple[dict[str, object], str, object]]
+    """The same of attributes: a constant's value, the Python function of a kernel."""
+
+    @classmethod
+    def of(cls, kernel: object, reached: Sequence[FunctionType]) -> "_Settled | None":
+        """None where something is reached whose changes would not be seen."""
+        names = [(one.__globals__, name) for one in reached for name in one.__code__.co_names]
+        found = [(known, name, known.get(name, _ABSENT)) for known, name in names]
+        held: list[tuple[dict[str, object], str, object]] = []
+        for value in [kernel, *(value for _, _, value in found)]:
+            if isinstance(value, tl.constexpr):
+                if type(value) is not tl.constexpr or type(value.value) not in _PLAIN:
+                    return None
+                held.append((value.__dict__, "value", value.value))
+            elif type(value) is JITFunction:
+                held.append((value.__dict__, "fn", value.fn))
+            elif inspect.getattr_static(value, "fn", None) is not None:
+                return None
+        return cls(kernel, [(one, one.__code__) for one in reached], found, held)
+
+    def stands(self) -> bool:
+        """Whether all of it is the same."""
+        return all(one.__code__ is code for one, code in self.code) and all(
+            known.get(name, _ABSENT) is value for part in (self.names, self.held) for known, name, value in part
+        )
 
 
 def _reached(function: object, seen: set[int]) -> Iterator[FunctionType]:

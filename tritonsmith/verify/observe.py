@@ -76,8 +76,11 @@ class Launches:
     cover: "Cover | None" = None
     """What stands in for the interpreter where tensors have no data; see `cover`."""
 
+    settled: dict[int, object] = field(default_factory=dict)
+    """By a kernel's identity what it reaches by names, where that is in order; see `arguments`."""
+
     def clear(self) -> None:
-        """Forget everything; called before each forward."""
+        """Forget everything about a forward; called before each one."""
         for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
             part.clear()
         self.let_go()

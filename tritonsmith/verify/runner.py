@@ -148,6 +148,7 @@ class Session:
         """Forget the candidate, so that the next one finds the process as this one did."""
         self.module = self.model = self._plan = None
         self.launches.clear()
+        self.launches.settled.clear()
         self._memory = Kept()
         if self._watch is not None:
             self._watch.forget()

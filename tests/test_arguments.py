@@ -1,0 +1,83 @@
+"""What a kernel names is looked at again whenever it may be another."""
+
+import pytest
+import triton
+import triton.language as tl
+
+from tritonsmith.verify import arguments
+from tritonsmith.verify.observe import Launches
+
+
+class Works:
+    """An argument with code of its own."""
+
+    def __index__(self) -> int:
+        return 1
+
+
+WIDTH = tl.constexpr(8)
+HELPER = tl.constexpr(4)
+
+
+@triton.jit
+def helper(x):
+    return x + HELPER
+
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr + tl.arange(0, WIDTH), helper(0.0))
+
+
+def _found(launches: Launches) -> list[object]:
+    arguments.check_globals(launches, "kernel", kernel)
+    return [row["rule"] for row in launches.violations]
+
+
+def test_what_is_in_order_stays_settled() -> None:
+    launches = Launches()
+    assert _found(launches) == [] and _found(launches) == []
+    assert list(launches.settled) == [id(kernel)]
+
+
+def test_a_constant_that_becomes_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches = Launches()
+    assert _found(launches) == []
+    monkeypatch.setitem(kernel.fn.__globals__, "WIDTH", tl.constexpr(Works()))
+    assert _found(launches) == ["argument"]
+
+
+def test_a_value_that_a_constant_is_given_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches = Launches()
+    assert _found(launches) == []
+    monkeypatch.setattr(WIDTH, "value", Works())
+    assert _found(launches) == ["argument"]
+
+
+def test_a_constant_of_a_device_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches = Launches()
+    assert _found(launches) == []
+    monkeypatch.setitem(kernel.fn.__globals__, "HELPER", tl.constexpr(Works()))
+    assert _found(launches) == ["argument"]
+
+
+def test_another_body_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches = Launches()
+    assert _found(launches) == []
+
+    def other(x_ptr: object) -> object:
+        return BAD  # noqa: F821
+
+    monkeypatch.setitem(kernel.fn.__globals__, "BAD", tl.constexpr(Works()))
+    monkeypatch.setattr(kernel.fn, "__code__", other.__code__)
+    assert _found(launches) == ["argument"]
+
+
+def test_what_is_wrong_is_told_each_time() -> None:
+    launches = Launches()
+    WIDTH.value, before = Works(), WIDTH.value
+    try:
+        assert _found(launches) == ["argument"] and _found(launches) == ["argument"] * 2
+        assert not launches.settled
+    finally:
+        WIDTH.value = before
