@@ -77,10 +77,11 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
     turns, both = Turns(talk, reference, how, reference.repeats), sum(estimates)
     calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
+    in_all = timing.calls_in_all(reference.repeats, len(sets))
     with gpu.alone():
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
         # are added where a clock is doubted, which must be like the others; calls as a user sees them.
-        theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted)
+        theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all)
         turns.make_sure()
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     reference.clear()

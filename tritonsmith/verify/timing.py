@@ -92,20 +92,26 @@ class Stopwatch:
         return min(self.block(calls, 3)) if times > 1 else 0.0
 
     def block(self, calls: Calls, trials: int, repeats: int = 1, hide: bool = True) -> list[float]:
-        """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches."""
-        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(trials)]
-        each = repeats + (len(calls) if repeats > 1 else 0)
+        """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches.
+
+        A trial whose calls the host queued later than the device was sure to be busy is made again, up to so many.
+        """
+        kept: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
+        each, number, spare = calls_in_all(repeats, len(calls)), 0, trials
         began = time.perf_counter()
         busy = began + (BUFFER if hide else 0.0)
         if hide:
             torch.cuda._sleep(int(BUFFER * _CYCLES))
-        for number, (start, end) in enumerate(events):
+        while len(kept) < trials:
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            until = math.inf
             if hide and self._queueing > 0:
                 # The device must not come to the calls before the host has queued them, with `BUFFER` to spare: it is
                 # busy until `busy` at least, on the host's clock. More than that would only keep the GPU from others.
                 now = time.perf_counter()
                 busy = max(busy, now)
-                wait = min(now + self._queueing * each + BUFFER - busy, MOST_SLEEP)
+                until = now + self._queueing * each + BUFFER
+                wait = min(until - busy, MOST_SLEEP)
                 if wait > 0:
                     torch.cuda._sleep(int(wait * _CYCLES))
                     busy += wait
@@ -116,9 +122,14 @@ class Stopwatch:
             for repeat in range(repeats):
                 calls[(number + repeat) % len(calls)]()
             end.record()
-        host = (time.perf_counter() - began) / (trials * each)
+            number += 1
+            if time.perf_counter() > until and spare > 0:
+                spare -= 1
+            else:
+                kept.append((start, end))
+        host = (time.perf_counter() - began) / (number * each)
         torch.cuda.synchronize()
-        times = [start.elapsed_time(end) / repeats for start, end in events]
+        times = [start.elapsed_time(end) / repeats for start, end in kept]
         # Times near the host's own may be the host's: a call is long only if it is clearly longer.
         self._queueing = host if 1e-3 * min(times) < _LONG * host else 0.0
         return times
@@ -140,19 +151,25 @@ def calls_a_trial(milliseconds: float) -> int:
     return max(1, min(_MOST_CALLS, math.ceil(1e3 * _SHORT / milliseconds))) if milliseconds > 0 else 1
 
 
+def calls_in_all(repeats: int, sets: int) -> int:
+    """Calls of a trial with those that are not timed: a round of all input sets where several calls are."""
+    return repeats + (sets if repeats > 1 else 0)
+
+
 def interleave(
     reference: Block,
     candidate: Block,
     preset: Preset,
     milliseconds: float = 0.0,
     patience: Callable[[], bool] = lambda: True,
+    calls: int = 1,
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Blocks of both, in turns, the order changing from turn to turn; more turns while the interval is wide.
 
-    `milliseconds` is what a call of both together takes, roughly: long kernels are timed exactly by few trials, and
-    nobody else can have the GPU meanwhile. The rule for stopping is fixed beforehand: from `_FIRST` turns on, which
-    have all of the preset's trials, as soon as the interval is narrow; from the preset's turns on, once there is no
-    `patience`. Looking several times makes the interval a little too narrow; see `_FIRST`.
+    `milliseconds` is what a call of both together takes, roughly, and `calls` how many a trial makes: long trials are
+    exact if they are few, and nobody else can have the GPU meanwhile. The rule for stopping is fixed beforehand: from
+    `_FIRST` turns on, which have all of the preset's trials, as soon as the interval is narrow; from the preset's turns
+    on, once there is no `patience`. Looking several times makes the interval a little too narrow; see `_FIRST`.
     """
     theirs: list[list[float]] = []
     ours: list[list[float]] = []
@@ -160,10 +177,10 @@ def interleave(
     while len(ours) < preset.blocks * preset.most:
         size = math.ceil(preset.trials / first) if len(ours) < first else preset.trials // preset.blocks
         if milliseconds > 0:
-            size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / milliseconds)))
+            size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / (calls * milliseconds))))
         for block, into in ((reference, theirs), (candidate, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
             into.append(block(size))
-        spent += 1e-3 * (sum(theirs[-1]) + sum(ours[-1]))
+        spent += 1e-3 * calls * (sum(theirs[-1]) + sum(ours[-1]))
         settled = half_width(theirs, ours, preset) <= PRECISION or (len(ours) >= preset.blocks and not patience())
         if spent > _MOST_SECONDS or (len(ours) >= first and settled):
             break
