@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tritonsmith.verify import loading, rehearsal
-from tritonsmith.verify.runner import Session
+from tritonsmith.verify.session import Session
 
 SOURCE = """
 import functools
@@ -111,7 +111,7 @@ def test_a_model_that_was_only_compiled_is_built_anew_for_its_first_run(monkeypa
     session = Session()
     session.module, session.mode = loading.import_source(COUNTING), "cuda"
     watch = SimpleNamespace(compile_only=lambda: None, run=lambda: None, stats={})
-    session._watch = watch  # type: ignore[assignment]
+    session.watch = watch  # type: ignore[assignment]
     session.build({"seed": 0, "dtype": None}, {"init": [[7, 0]], "state": {}})
     session.compile({}, [torch.zeros(2)])
     kept: dict[str, object] = {"kept": True, "keep": True}

@@ -31,7 +31,7 @@ def _call(header: dict[str, object], tree: object) -> None:
     """Build and call: `header` as for a runner's `load` and `build`, with `limits`; `tree` has `inputs` besides."""
     import torch
 
-    from tritonsmith.verify import observe, runner, sandbox
+    from tritonsmith.verify import observe, sandbox, session
     from tritonsmith.verify.device import on_device
 
     if not isinstance(tree, dict) or not isinstance(limits := header["limits"], dict):
@@ -42,12 +42,12 @@ def _call(header: dict[str, object], tree: object) -> None:
         torch.cuda.synchronize()
     observe.take_first_configuration()
     sandbox.close_in(sandbox.Limits(**limits))
-    session = runner.Session()
-    session.load(header, None)
-    session.build(header, tree)
-    if session.model is None:
+    one = session.Session()
+    one.load(header, None)
+    one.build(header, tree)
+    if one.model is None:
         raise RuntimeError("nothing is built")
-    with torch.no_grad(), on_device(session.device):
-        session.model(*observe.to_device(tree["inputs"], session.device))
+    with torch.no_grad(), on_device(one.device):
+        one.model(*observe.to_device(tree["inputs"], one.device))
     if gpu:
         torch.cuda.synchronize()

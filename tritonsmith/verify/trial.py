@@ -23,9 +23,9 @@ from tritonsmith.verify import (
     roofline,
     share,
     unrun,
-    wire,
 )
 from tritonsmith.verify import compile as compiler
+from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome
@@ -68,14 +68,9 @@ class Trial:
         self._forwards = Forwards(task, source, settings.policy, talk, supply, self._room, target, cuda)
         self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
         self._seen: dict[str, object] = {}
-        self._launched: list[dict[str, object]] | None = None
-        """The launches at the task's own sizes, where they could be captured."""
-        self._compiled: list[dict[str, object]] | None = None
-        """The launches that were captured at tiny sizes and compiled."""
+        self._compiling = Compiling(settings, self._forwards, talk, target, cuda)
         self._roomy = False
         """Whether the candidate turned the tiny sizes down."""
-        self._front = self._later = False
-        """Whether the compile stage was the front end alone, and whether the rest comes once values are right."""
         self._finite = True
 
     # The stages.
@@ -94,21 +89,14 @@ class Trial:
 
     def _compile(self) -> Outcome:
         try:
-            variant = Variant("as given", self._prepared().tiny.task)
-            kernels, findings = self._compile_here(variant) if self._gpu else self._compile_ahead(variant)
+            return self._compiling.stage(Variant("as given", self._prepared().tiny.task))
         except RunnerFailed as failure:
             return self._failed(failure)
-        except wire.WireError as error:
-            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))])
         except TaskError as error:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         finally:
-            if not self._later:
+            if not self._compiling.later:
                 self._talk.end("capture")
-        sizes = ", launched at the task's own sizes" if self._launched is not None else ""
-        made = "through the front end alone" if self._front else _plural(len(kernels))
-        detail = findings[0].message if findings else made + sizes
-        return Outcome(not findings, detail, findings, kernels=kernels)
 
     def tiny(self) -> Outcome:
         """Values at tiny sizes, then with new contents in the same storage."""
@@ -130,15 +118,15 @@ class Trial:
     def _tiny(self) -> Outcome:
         outcome = self._compare_on(lambda p: [Variant("as given", p.tiny.task)], lambda p: p.tiny.shapes, again=True)
         # At the same sizes a candidate runs what it showed to the compiler, or it knows where it is.
-        if outcome.ok and self._compiled is not None:
-            findings = conduct.launched_otherwise(self._compiled, self._seen)
+        if outcome.ok and self._compiling.compiled is not None:
+            findings = conduct.launched_otherwise(self._compiling.compiled, self._seen)
             if findings:
                 return Outcome(False, findings[0].message, findings)
         rebuilt = outcome.ok and conduct.made_by_torch(self._seen)
         if rebuilt and self._made_again(self._prepared().tiny.task):
             return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
-        if replayed.ok and self._later:
+        if replayed.ok and self._compiling.later:
             return self._assembled(outcome)
         return outcome if replayed.ok else replayed
 
@@ -187,7 +175,7 @@ class Trial:
             small,
             real or small,
             self._settings.target,
-            whole=self._launched,
+            whole=self._compiling.launched,
         )
         return Outcome(
             True, f"predicted {found.speedup.median:.2f}x by roofline for {self._settings.target}", timing=found
@@ -202,42 +190,14 @@ class Trial:
         """Be done with what the candidate was tried on; before its runners are ended or given back."""
         self._forwards.leave()
 
-    # Compiling.
-
-    def _compile_ahead(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
-        seen = self._forwards.capture(variant)
-        if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
-            return [], findings
-        own = self._forwards.capture_whole()
-        if own is not None and (findings := conduct.at_own_sizes(own, self._settings.policy)):
-            return [], findings
-        self._launched = (rows(own, "launches") or None) if own is not None else None
-        when, last = self._settings.assemble, self._settings.until == "compile"
-        self._front = when == "never" or (when == "right" and not last)
-        lowered = self._forwards.lower(whole=not self._front)
-        self._compiled, self._later = rows(seen, "launches"), self._front and when == "right"
-        if self._front:
-            return [], []
-        return compiler.assemble(lowered, self._target, self._talk.deadline)
-
     def _assembled(self, outcome: Outcome) -> Outcome:
         """The tiny stage's outcome with the back end's figures, or the failure of what was put off until now."""
         try:
-            kernels, findings = compiler.assemble(self._forwards.lower(), self._target, self._talk.deadline)
+            return self._compiling.assembled(outcome)
         except RunnerFailed as failure:
             return replace(self._failed(failure), stands="ast")
-        except wire.WireError as error:
-            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))], stands="ast")
         finally:
             self._talk.end("capture")
-        if findings:
-            return Outcome(False, findings[0].message, findings, stands="ast")
-        return replace(outcome, kernels=kernels)
-
-    def _compile_here(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:
-        seen = self._forwards.compile(variant)
-        findings = conduct.check_run(seen, self._settings.policy)
-        return ([], findings) if findings else (compiler.loaded(rows(seen, "kernels"), self._target), [])
 
     # Values.
 
@@ -283,7 +243,7 @@ class Trial:
             return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
         beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
         beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
-        return Outcome(True, f"{sizes(prepared)}; {_plural(len(right), 'variant')}{beside}", kernels=kernels)
+        return Outcome(True, f"{sizes(prepared)}; {plural(len(right), 'variant')}{beside}", kernels=kernels)
 
     def _let_go(self, failure: RunnerFailed) -> None:
         """Go on after a candidate that turned a variant down."""
@@ -334,7 +294,7 @@ class Trial:
 
     def _launches_at_own_sizes(self, prepared: Sizes) -> bool:
         """As far as that can be seen: a reference that looks at its values runs at no size that no memory holds."""
-        seen = self._gpu is not None or self._launched is not None or prepared.full.cap is None
+        seen = self._gpu is not None or self._compiling.launched is not None or prepared.full.cap is None
         return seen or not runs_without_data(self._task)
 
     def _right_twice_as_large(self, prepared: Sizes) -> bool:
@@ -483,7 +443,3 @@ def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
 
 def _mismatched(mismatch: Mismatch) -> Outcome:
     return Outcome(False, f"{mismatch.variant}: {mismatch.output}: {mismatch.message}", mismatch=mismatch)
-
-
-def _plural(count: int, word: str = "kernel") -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
