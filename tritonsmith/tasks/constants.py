@@ -10,8 +10,9 @@ import secrets
 from collections.abc import Collection, Iterator
 
 import torch
+from torch.utils import _pytree as pytree
 
-Place = tuple[int | str, ...]
+Place = pytree.KeyPath
 """Where something lies in nested lists, tuples and dicts."""
 _LONGEST = 1 << 24
 """Whole numbers in order are drawn anew from as many, at most."""
@@ -22,25 +23,13 @@ def constants(first: object, second: object) -> list[Place]:
 
     Whole numbers are left out: they are sizes, dimensions and counts, and name another task.
     """
-    return [place for place, one, two in _pairs(first, second, ()) if _same(one, two)]
-
-
-def at(tree: object, place: Place) -> object:
-    """What lies at a place."""
-    for step in place:
-        tree = tree[step]  # type: ignore[index]
-    return tree
+    other = dict(pytree.tree_leaves_with_path(second))
+    return [at for at, one in pytree.tree_leaves_with_path(first) if at in other and _same(one, other[at])]
 
 
 def put(tree: object, place: Place, value: object) -> object:
     """The tree with a value at a place; what it was made of stays as it is."""
-    if not place:
-        return value
-    step, rest = place[0], place[1:]
-    if isinstance(tree, dict):
-        return {key: put(item, rest, value) if str(key) == step else item for key, item in tree.items()}
-    items = [put(item, rest, value) if i == step else item for i, item in enumerate(tree)]  # type: ignore[arg-type,var-annotated]
-    return items if isinstance(tree, list) else tuple(items)
+    return pytree.tree_map_with_path(lambda known, item: value if known == place else item, tree)
 
 
 def others(value: object, whole: Collection[int] = ()) -> Iterator[object]:
@@ -56,18 +45,6 @@ def others(value: object, whole: Collection[int] = ()) -> Iterator[object]:
         own = torch.Generator().manual_seed(secrets.randbits(31))
         for other in _tensors(value.detach().cpu(), own, whole):
             yield other.to(value.device, value.dtype)
-
-
-def _pairs(one: object, two: object, place: Place) -> Iterator[tuple[Place, object, object]]:
-    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
-        for i, (a, b) in enumerate(zip(one, two, strict=False)):
-            yield from _pairs(a, b, (*place, i))
-    elif isinstance(one, dict) and isinstance(two, dict):
-        for key in one:
-            if isinstance(key, str) and key in two:
-                yield from _pairs(one[key], two[key], (*place, key))
-    else:
-        yield place, one, two
 
 
 def _same(one: object, two: object) -> bool:

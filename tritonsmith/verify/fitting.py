@@ -5,12 +5,13 @@ candidate's.
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
-from tritonsmith.tasks.constants import at, constants, others, put
+from tritonsmith.tasks.constants import constants, others, put
 from tritonsmith.tasks.format import forward, seeded
 from tritonsmith.tasks.variants import finite, leaves, map_tensors, without_last
 from tritonsmith.verify import numerics, replay
@@ -29,14 +30,15 @@ def other_constants(
     `numbers`: numbers and truths are changed, and else tensors. Each is changed where the reference then gives another
     answer of the same form, by the same means.
     """
-    found = [place for place in constants(first, second) if isinstance(at(first, place), torch.Tensor) != numbers]
+    given = [(place, pytree.key_get(first, place)) for place in constants(first, second)]
+    found = [(place, value) for place, value in given if isinstance(value, torch.Tensor) != numbers]
     if not found:
         raise ValueError("no input is constant")
     model = build()
-    whole = [number for number in _plain(first) if isinstance(number, int)]
+    whole = [number for number in pytree.tree_leaves(first) if isinstance(number, int)]
     inputs, before = first, forward(model, first)
-    for place in found:
-        for value in others(at(first, place), whole):
+    for place, constant in found:
+        for value in others(constant, whole):
             changed = put(inputs, place, value)
             if isinstance(changed, list) and (after := _answer(model, inputs, changed, before)) is not None:
                 inputs, before = changed, after
@@ -44,16 +46,6 @@ def other_constants(
     if inputs is first:
         raise ValueError("the reference depends on no constant")
     return inputs
-
-
-def _plain(tree: object) -> Iterator[object]:
-    if isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _plain(item)
-    elif isinstance(tree, dict):
-        yield from _plain(list(tree.values()))
-    else:
-        yield tree
 
 
 def _answer(model: nn.Module, given: list[object], changed: list[object], before: object) -> object | None:
