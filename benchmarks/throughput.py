@@ -76,6 +76,8 @@ class Pooled:
     """How the GPU was had meanwhile."""
     judges: int
     """Processes that judged."""
+    gpus: int
+    """GPUs that they judged on."""
 
 
 def mix(count: int) -> list[tuple[str, Job]]:
