@@ -5,6 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 
+import pytest
+import torch
+
 from tritonsmith.verify.gpu import Gpu
 
 
@@ -73,6 +76,20 @@ def test_memory_is_planned() -> None:
 def test_more_memory_than_there_is_gets_it_alone() -> None:
     gpu = Gpu(0, memory=100)
     assert _waits_for(gpu, lambda: gpu.room(10_000), lambda: gpu.room(1))
+
+
+@pytest.mark.parametrize(("kept", "given_back"), [(2 << 30, True), (1 << 20, False)])
+def test_memory_that_is_kept_in_vain_is_given_back(
+    monkeypatch: pytest.MonkeyPatch, kept: int, given_back: bool
+) -> None:
+    emptied: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 5 * kept)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: 4 * kept)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
+    gpu = Gpu(0, memory=100 << 30)
+    with gpu.room(10 << 30):
+        assert not emptied
+    assert bool(emptied) == given_back
 
 
 def test_who_is_alone_knows_that_others_wait() -> None:
