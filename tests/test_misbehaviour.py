@@ -251,6 +251,13 @@ def test_pointer_made_of_a_number_is_found(verifier: Verifier) -> None:
     assert not verdict.correct and "crash" not in rules(verdict)
 
 
+@pytest.mark.parametrize(("policy", "rule"), [("strict", "host-compute"), ("lenient", "timeout")])
+def test_values_read_without_end_are_told_before_the_time_is_up(verifier: Verifier, policy: str, rule: str) -> None:
+    settings = VerifyConfig.model_validate({"device": "cpu", "timing": False, "timeout": 6, "policy": policy})
+    source = double("        while x is not None:\n            first = x[0, 0].item()\n" + FORWARD)
+    assert rules(judge(Judge(settings, ExtensionsConfig(), "cpu", verifier._zygotes), DOUBLE, source)) == {rule}
+
+
 def test_threads_that_outlive_forward_harm_nobody(quick: Judge, verifier: Verifier) -> None:
     start = "threading.Thread(target=threading.Event().wait).start()"
     spawn = f"        import threading\n        for _ in range(50):\n            {start}\n"

@@ -22,6 +22,8 @@ from tritonsmith.verify.zygote import Runner, Zygote
 
 SPARE_BYTES = 1 << 20
 """Bytes that an answer may hold beyond the output expected."""
+_VALUES = 1024
+"""Values that a forward may hand to Python, under the strict policy, until it is stopped; far fewer are allowed."""
 _LAST_SECONDS = 5.0
 """What a runner has to make itself ready for another candidate."""
 
@@ -66,8 +68,9 @@ class Conversation:
             zygote.wait_until_warm()
             self._start_clock()
             self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None))
-        lines = self._settings.ir_lines
-        self.ask(mode, {"do": "load", "mode": mode, "target": target, "source": source, "lines": lines})
+        header: dict[str, object] = {"do": "load", "mode": mode, "target": target, "source": source}
+        values = _VALUES if self._settings.policy == "strict" else None
+        self.ask(mode, {**header, "lines": self._settings.ir_lines, "values": values})
 
     def has(self, mode: str) -> bool:
         """Whether a runner of this mode has the candidate loaded."""
@@ -212,6 +215,7 @@ def describe(error: object) -> Finding:
     memory = kind in ("MemoryError", "OutOfMemoryError") or "DefaultCPUAllocator" in str(row.get("message"))
     rule = "memory" if memory else "cuda" if "CUDA error" in str(row.get("message")) else "exception"
     rule = "resources" if row.get("resources") is True else rule
+    rule = "host-compute" if row.get("host") is True else rule
     text = f"{kind}: {row.get('message', '')}".strip()[:2000]
     return Finding(rule=rule, message=text, line=line if isinstance(line, int) else None)
 

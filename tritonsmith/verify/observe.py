@@ -27,6 +27,10 @@ class Enough(Exception):
     """A forward has launched as much as it was to be watched for."""
 
 
+class HostCompute(Exception):
+    """A forward hands Python values of tensors without end."""
+
+
 @dataclass
 class Launch:
     """One kernel launch."""
@@ -73,6 +77,8 @@ class Launches:
     """Launches after which a forward is stopped; a loop over a task's own sizes may have no end in sight."""
     programs: int | None = None
     """Programs after which it is; on the CPU only."""
+    values: int | None = None
+    """Values that Python may be handed until a forward is stopped: a loop over a task's own sizes may take minutes."""
     cover: "Cover | None" = None
     """What stands in for the interpreter where tensors have no data; see `cover`."""
 
@@ -111,6 +117,13 @@ class Launches:
             self.programs -= programs
             if self.programs < 0:
                 raise Enough
+
+    def hand(self, count: int) -> None:
+        """Hear that Python is about to be handed so many values; raises HostCompute where they are too many."""
+        if self.values is not None:
+            self.values -= count
+            if self.values < 0:
+                raise HostCompute("forward hands the values of tensors to Python one after the other")
 
     def report(self) -> list[dict[str, object]]:
         """The launches as plain data."""
@@ -155,6 +168,7 @@ class Operators(TorchDispatchMode):
         self._launches.alive.extend(produced)
         written = self._launches.written
         if "_local_scalar_dense" in str(func) and isinstance(args[0], torch.Tensor):
+            self._launches.hand(1)
             self._launches.peeked |= address(args[0]) in written
             self._taken(args[0])
         if any(address(t) in written for t in tensors((args, kwargs or {}))):

@@ -6,12 +6,13 @@ from pathlib import Path
 import triton
 
 from tritonsmith.verify.loading import CANDIDATE
+from tritonsmith.verify.observe import HostCompute
 
 _TRITON = str(Path(str(triton.__file__)).parent)
 
 
 def describe(error: BaseException) -> dict[str, object]:
-    """An exception as plain data: its kind, what it says, the candidate's line, and whether a GPU has too little."""
+    """An exception as plain data: kind, text, the candidate's line, whether a GPU lacks something or Python works."""
     chain: list[BaseException] = []
     root: BaseException | None = error
     while root is not None and root not in chain:  # a candidate may chain an exception to itself
@@ -23,7 +24,8 @@ def describe(error: BaseException) -> dict[str, object]:
             if frame.f_code.co_filename == CANDIDATE:
                 line = number
     known = {"kind": type(error).__name__, "message": _message(error, chain)[:2000], "line": line}
-    return {**known, "resources": _lacks_resources(error)}
+    host = any(isinstance(link, HostCompute) for link in chain)
+    return {**known, "resources": _lacks_resources(error), "host": host}
 
 
 def _lacks_resources(error: BaseException) -> bool:

@@ -57,6 +57,8 @@ class Session:
         """What the last forward gave, for as long as the judge may look at it."""
         self._memory, self._counters = Kept(), Counters()
         self._lines = 0
+        self._values: int | None = None
+        """Values that a forward may hand to Python until it is stopped."""
         self._before: integrity.Snapshot | None = None
         self._weights: set[str] = set()
         self._plan: tuple[dict[str, object], dict[str, wire.Tree]] | None = None
@@ -83,6 +85,7 @@ class Session:
     def load(self, header: dict[str, object], _: wire.Tree) -> Answer:
         """Import the candidate's source in the given mode."""
         self.mode, self._lines = str(header["mode"]), int(str(header.get("lines", 0)))
+        self._values = int(str(header["values"])) if header.get("values") is not None else None
         from tritonsmith.verify import compile as compiler
 
         if self.mode == "interpret":
@@ -258,7 +261,7 @@ class Session:
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
-        self.launches.programs = _BRIEF if header.get("brief") else None
+        self.launches.programs, self.launches.values = _BRIEF if header.get("brief") else None, self._values
         limit = within(_BRIEF_S) if header.get("brief") else nullcontext()
         try:
             with torch.no_grad(), on_device(self.device), limit, operators, work:
@@ -271,7 +274,7 @@ class Session:
             self.release({}, None)
             return {"stopped": True}, None
         finally:
-            left, self.launches.programs = self.launches.programs, None
+            left, self.launches.programs, self.launches.values = self.launches.programs, None, None
         if left is not None and left < 0:  # the candidate went on nevertheless
             return {"stopped": True}, None
         self.launches.look([given, *loading.tensors_of(self.model).values()])
@@ -363,10 +366,12 @@ class Session:
         self._rehearsed, undo = True, rehearsal.remember(self.module)
         inputs = observe.to_device(tree, self.device)
         operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
+        self.launches.values = self._values
         try:
             with torch.no_grad(), on_device(self.device), operators, work:
                 self.model(*inputs)
         finally:
+            self.launches.values = None
             self.watch.run()
             self.launches.let_go()
             undo()

@@ -126,7 +126,9 @@ class Work(contextlib.AbstractContextManager["Work"]):
         if self._launches.active:
             return
         if name in READS and not _trusted():
-            self.values += sum(t.numel() for t in tensors(list(args[:1])))
+            count = sum(t.numel() for t in tensors(list(args[:1])))
+            self.values += count
+            self._launches.hand(count)
         elif name in _GATHERS and (given := [*args, *named.values()]):
             own = given[1:] if isinstance(given[0], torch.Tensor) else given
             self.values += sum(t.numel() for t in tensors(own))
