@@ -2,12 +2,11 @@
 
     python benchmarks/corpus.py [--device cuda] [--isolation process] [--no-timing] [--only pooling] --out runs/corpus
 
-One line of JSON a case, kept as it comes, so that a run that is stopped has its verdicts and goes on from there. Prints
-the cheats that were accepted and the honest that were refused, where the time went, and the slowest; fails if
-a verdict is wrong. Cases that only the interpreter can tell are left out on a GPU.
+Verdicts are kept as they come in the verifier's own cache, so that a run that is stopped goes on from there, and none
+outlives a change of the rules. Prints the cheats that were accepted and the honest that were refused, where the time
+went, and the slowest; fails if a verdict is wrong. Cases that only the interpreter can tell are left out on a GPU.
 """
 
-import json
 import sys
 import time
 from collections import Counter, defaultdict
@@ -16,12 +15,11 @@ from statistics import fmean
 from typing import Literal
 
 import typer
-from commands import same_settings, start
+from commands import start
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tritonsmith import jsonl
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Candidate, Verdict
 from tritonsmith.verify.pool import Verifier, choose_device
@@ -34,19 +32,16 @@ SLOWEST = 12
 """Cases that are named with their seconds."""
 
 
-def read(path: Path) -> dict[str, Verdict]:
-    """Verdicts by case, as far as they are there."""
-    return {str(row["case"]): Verdict.model_validate(row["verdict"]) for row in jsonl.read(path)}
-
-
-def judge(missing: list[Case], settings: VerifyConfig, path: Path) -> None:
-    """Judge cases of one policy and keep each verdict as it comes."""
+def judge(wanted: list[Case], settings: VerifyConfig) -> dict[str, Verdict]:
+    """The verdict on each case of one policy."""
+    found: dict[str, Verdict] = {}
     with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as verifier, Progress() as bar:
-        asked = bar.add_task(f"{settings.policy}", total=len(missing))
-        jobs = ((case.task, Candidate(task=case.task.id, source=case.path.read_text())) for case in missing)
+        asked = bar.add_task(settings.policy, total=len(wanted))
+        jobs = ((case.task, Candidate(task=case.task.id, source=case.path.read_text())) for case in wanted)
         for index, verdict in verifier.stream(jobs):
-            jsonl.append(path, json.dumps({"case": missing[index].id, "verdict": verdict.model_dump(mode="json")}))
+            found[wanted[index].id] = verdict
             bar.advance(asked)
+    return found
 
 
 def wrong(wanted: list[Case], verdicts: dict[str, Verdict]) -> list[str]:
@@ -88,22 +83,20 @@ def main(
     workers: int = 0,
     only: str = "",
 ) -> None:
-    """Judge what has no verdict yet, and print."""
+    """Judge and print."""
     chosen, console = choose_device(device), Console()
-    same_settings(out, {"device": chosen, "isolation": isolation, "timing": timing}, out / "verdicts.jsonl")
     wanted = [case for case in cases() if only in case.id and (case.device != "cpu" or chosen == "cpu")]
-    began, before = time.perf_counter(), len(read(out / "verdicts.jsonl"))
+    began, verdicts = time.perf_counter(), dict[str, Verdict]()
+    settings = VerifyConfig.model_validate(
+        {"device": chosen, "isolation": isolation, "timing": timing, "workers": workers or None,
+         "cache": out / "verdicts.sqlite"}
+    )  # fmt: skip
     for policy in ("strict", "lenient"):
-        known = read(out / "verdicts.jsonl")
-        settings = VerifyConfig.model_validate(
-            {"device": chosen, "isolation": isolation, "policy": policy, "timing": timing, "workers": workers or None}
-        )
-        if missing := [case for case in wanted if case.policy == policy and case.id not in known]:
-            judge(missing, settings, out / "verdicts.jsonl")
-    verdicts = read(out / "verdicts.jsonl")
-    show(console, {case.id: verdicts[case.id] for case in wanted})
+        if mine := [case for case in wanted if case.policy == policy]:
+            verdicts |= judge(mine, settings.model_copy(update={"policy": policy}))
+    show(console, verdicts)
     lines, cheats = wrong(wanted, verdicts), sum(not case.honest for case in wanted)
-    console.print(f"{len(verdicts) - before} verdicts in {time.perf_counter() - began:.0f} s")
+    console.print(f"{len(verdicts)} verdicts, those that were kept among them, in {time.perf_counter() - began:.0f} s")
     console.print(f"{cheats} cheats, {len(wanted) - cheats} honest; wrong verdicts: {len(lines)}")
     if lines:
         raise SystemExit("\n".join(lines))

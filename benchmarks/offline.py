@@ -133,9 +133,10 @@ def judge(
     """Judge what was drawn, and print it side by side."""
     settings = json.loads((run / "settings.json").read_text())
     found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+    config = Result.of(run).config
     table = Table("learnt", *(f"{name}, %" for name in SETS), title="greedy pass@1, strict, all kinds of inputs")
     for folder in sorted(path.parent.parent for path in out.glob("*/eval/end")):
-        evaluation = Evaluation(folder, Result.of(run).config, found)
+        evaluation = Evaluation(folder, config, found)
         evaluation.judge((POINT,), workers, out / "verdicts.sqlite")
         rates = [
             metrics.bootstrap([float(one.verdict.correct) for one in evaluate.read(evaluation.path(POINT, name))])

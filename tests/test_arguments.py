@@ -1,5 +1,7 @@
 """What a kernel names is looked at again whenever it may be another."""
 
+from types import FunctionType
+
 import pytest
 import triton
 import triton.language as tl
@@ -40,10 +42,11 @@ def test_what_is_in_order_stays_settled() -> None:
     assert list(launches.settled) == [id(kernel)]
 
 
-def test_a_constant_that_becomes_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["WIDTH", "HELPER"])  # the kernel's own, and its device function's
+def test_a_constant_that_becomes_another_is_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     launches = Launches()
     assert _found(launches) == []
-    monkeypatch.setitem(kernel.fn.__globals__, "WIDTH", tl.constexpr(Works()))
+    monkeypatch.setitem(kernel.fn.__globals__, name, tl.constexpr(Works()))
     assert _found(launches) == ["argument"]
 
 
@@ -54,11 +57,24 @@ def test_a_value_that_a_constant_is_given_is_found(monkeypatch: pytest.MonkeyPat
     assert _found(launches) == ["argument"]
 
 
-def test_a_constant_of_a_device_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_becomes_a_kernels_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     launches = Launches()
-    assert _found(launches) == []
-    monkeypatch.setitem(kernel.fn.__globals__, "HELPER", tl.constexpr(Works()))
+
+    def other() -> object:
+        return BAD  # noqa: F821
+
+    plain = FunctionType(other.__code__, kernel.fn.__globals__)
+    monkeypatch.setitem(kernel.fn.__globals__, "BAD", tl.constexpr(Works()))
+    monkeypatch.setitem(kernel.fn.__globals__, "HELPER", plain)
+    assert _found(launches) == [] and launches.settled
+    plain.fn = plain  # type: ignore[attr-defined]
     assert _found(launches) == ["argument"]
+
+
+def test_an_object_of_a_kind_that_is_not_known_is_never_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    launches = Launches()
+    monkeypatch.setitem(kernel.fn.__globals__, "HELPER", Works())
+    assert _found(launches) == [] and not launches.settled
 
 
 def test_another_body_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 import torch
 import triton.language as tl
@@ -128,22 +128,24 @@ def check_globals(launches: Launches, kernel: str, function: object) -> None:
     What was in order and still is the same is not looked at again: that would be most of a short launch's time.
     """
     known = launches.settled.get(id(function))
-    if isinstance(known, _Settled) and known.stands():
+    if known is not None and known.stands():
         return
     before, reached = len(launches.violations), list(_reached(function, set()))
     for one in reached:
         named = [one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__]
         check(launches, kernel, [value for value in named if isinstance(value, tl.constexpr)])
-    if len(launches.violations) == before and (settled := _Settled.of(function, reached)) is not None:
+    if len(launches.violations) == before and (settled := Settled.of(function, reached)) is not None:
         launches.settled[id(function)] = settled
 
 
 _ABSENT = object()
 _PLAIN = (bool, int, float, str, type(None), tl.dtype, torch.dtype)
+_LEADS = (JITFunction, ModuleType, FunctionType, BuiltinFunctionType)
+"""What a name may stand for besides: only an attribute `fn` of its own would lead from it to further code."""
 
 
 @dataclass(frozen=True)
-class _Settled:
+class Settled:
     """What a kernel reached by names when that was last found to be in order."""
 
     kernel: object
@@ -155,19 +157,18 @@ class _Settled:
     """The same of attributes: a constant's value, the Python function of a kernel."""
 
     @classmethod
-    def of(cls, kernel: object, reached: Sequence[FunctionType]) -> "_Settled | None":
+    def of(cls, kernel: object, reached: Sequence[FunctionType]) -> "Settled | None":
         """None where something is reached whose changes would not be seen."""
         names = [(one.__globals__, name) for one in reached for name in one.__code__.co_names]
         found = [(known, name, known.get(name, _ABSENT)) for known, name in names]
         held: list[tuple[dict[str, object], str, object]] = []
-        for value in [kernel, *(value for _, _, value in found)]:
-            if isinstance(value, tl.constexpr):
-                if type(value) is not tl.constexpr or type(value.value) not in _PLAIN:
-                    return None
+        for value in [kernel, *(value for _, _, value in found if value is not _ABSENT)]:
+            if type(value) is tl.constexpr and type(value.value) in _PLAIN:
                 held.append((value.__dict__, "value", value.value))
-            elif type(value) is JITFunction:
-                held.append((value.__dict__, "fn", value.fn))
-            elif inspect.getattr_static(value, "fn", None) is not None:
+            elif type(value) in _LEADS:
+                own = getattr(value, "__dict__", {})
+                held.append((own, "fn", own.get("fn", _ABSENT)))
+            elif type(value) not in _PLAIN:
                 return None
         return cls(kernel, [(one, one.__code__) for one in reached], found, held)
 

@@ -54,8 +54,9 @@ class Conversation:
         self._runners: dict[str, Runner] = {}
         self._warm: Warm | None = None
         self._left: float | None = None
-        self._scarce, self.wanting = scarce, False
-        """Whether a runner was refused memory when there was hardly any left: others may have taken it."""
+        self._scarce = scarce
+        self.wanting = False
+        """Whether a runner, when hardly any was left, or the judge was refused memory that others may have taken."""
 
     def load(self, mode: str, source: str, target: str) -> None:
         """Start a runner and have it import the candidate; its time begins when the runner is warm."""

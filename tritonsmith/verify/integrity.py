@@ -44,7 +44,7 @@ _NAMESPACES = (
     "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes", "tritonsmith.verify.runner",
     "tritonsmith.verify.loading", "tritonsmith.verify.raised", "tritonsmith.verify.session",
     "tritonsmith.verify.session.Session", "tritonsmith.verify.sizeless", "tritonsmith.verify.clocked",
-    "tritonsmith.verify.arguments._Settled", "tritonsmith.verify.observe", "tritonsmith.verify.observe.Operators",
+    "tritonsmith.verify.arguments.Settled", "tritonsmith.verify.observe", "tritonsmith.verify.observe.Operators",
     "tritonsmith.verify.observe.Launches", "tritonsmith.verify.wire", "tritonsmith.verify.timing",
     "tritonsmith.verify.timing.Stopwatch", "tritonsmith.verify.shadow", "tritonsmith.verify.shadow.Shadow",
     "tritonsmith.verify.histories", "tritonsmith.verify.histories.Histories",

@@ -126,13 +126,13 @@ class Judge:
         if self._settings.timing:
             stages.append(("timing", trial.timing))
         stages = [stage for stage in stages if STAGES.index(stage[0]) <= STAGES.index(self._settings.until)]
-        clean = wanting = False
+        clean = False
         try:
             funnel.run(stages, verdict, self._extensions.staged)
             clean = not any(finding.rule in UNCLEAN for finding in verdict.findings)
         except torch.OutOfMemoryError as error:
             # The judge's own: others on the GPU have taken what this task needs.
-            wanting = True
+            talk.wanting = True
             message = f"the GPU has no memory left for the reference: {str(error).splitlines()[0]}"
             verdict.findings.append(Finding(rule="memory", message=message))
         finally:
@@ -145,7 +145,7 @@ class Judge:
         )
         verdict.triton_share = trial.triton_share() if verdict.correct else None
         verdict.seconds = round(time.monotonic() - start, 4)
-        return verdict, wanting or talk.wanting
+        return verdict, talk.wanting
 
     def conversation(self, began: float | None = None) -> Conversation:
         """The talk with one candidate's runners; whoever starts it closes it."""

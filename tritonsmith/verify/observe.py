@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.verify import wire
 
 if TYPE_CHECKING:
+    from tritonsmith.verify.arguments import Settled
     from tritonsmith.verify.cover import Cover
 
 MAX_LAUNCHES = 4096
@@ -82,7 +83,7 @@ class Launches:
     cover: "Cover | None" = None
     """What stands in for the interpreter where tensors have no data; see `cover`."""
 
-    settled: dict[int, object] = field(default_factory=dict)
+    settled: "dict[int, Settled]" = field(default_factory=dict)
     """By a kernel's identity what it reaches by names, where that is in order; see `arguments`."""
 
     def clear(self) -> None:
