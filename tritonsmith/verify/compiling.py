@@ -12,7 +12,7 @@ from tritonsmith.verify import compile as compiler
 from tritonsmith.verify import conduct, wire
 from tritonsmith.verify.conversation import Conversation, rows
 from tritonsmith.verify.forwards import Forwards
-from tritonsmith.verify.funnel import Outcome
+from tritonsmith.verify.funnel import Outcome, refused
 
 
 class Compiling:
@@ -32,7 +32,7 @@ class Compiling:
         try:
             kernels, findings = self._here(variant) if self._cuda else self._ahead(variant)
         except wire.WireError as error:
-            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))])
+            return refused([Finding(rule="protocol", message=str(error))])
         sizes = ", launched at the task's own sizes" if self.launched is not None else ""
         made = "through the front end alone" if self._front else plural(len(kernels))
         detail = findings[0].message if findings else made + sizes
@@ -43,9 +43,9 @@ class Compiling:
         try:
             kernels, findings = compiler.assemble(self._forwards.lower(), self._target, self._talk.deadline)
         except wire.WireError as error:
-            return Outcome(False, str(error), [Finding(rule="protocol", message=str(error))], stands="ast")
+            return refused([Finding(rule="protocol", message=str(error))], stands="ast")
         if findings:
-            return Outcome(False, findings[0].message, findings, stands="ast")
+            return refused(findings, stands="ast")
         return replace(outcome, kernels=kernels)
 
     def _ahead(self, variant: Variant) -> tuple[list[KernelStats], list[Finding]]:

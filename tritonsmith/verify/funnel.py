@@ -25,6 +25,17 @@ class Outcome:
     """Of a failure that takes an earlier stage back: the last one that stands."""
 
 
+def refused(findings: Sequence[Finding], stands: StageName | None = None) -> Outcome:
+    """A stage that ends with findings, one at least."""
+    return Outcome(False, findings[0].message, list(findings), stands=stands)
+
+
+def wrong(mismatch: Mismatch, stands: StageName | None = None) -> Outcome:
+    """A stage that ends with a value that is not right."""
+    message = f"{mismatch.variant}: {mismatch.output}: {mismatch.message}"
+    return Outcome(False, message, mismatch=mismatch, stands=stands)
+
+
 Stage = tuple[StageName, Callable[[], Outcome]]
 
 

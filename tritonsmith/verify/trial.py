@@ -7,34 +7,23 @@ alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tri
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from torch import nn
-
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.scaling import runs_without_data
 from tritonsmith.tasks.variants import Variant, usable, variants
-from tritonsmith.types import Finding, KernelStats, Mismatch, Task
-from tritonsmith.verify import (
-    baselines,
-    conduct,
-    measure,
-    numerics,
-    policy,
-    roofline,
-    share,
-    unrun,
-)
+from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
+from tritonsmith.verify import conduct, numerics, policy, roofline, share, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
-from tritonsmith.verify.funnel import Outcome
+from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.gpu import Gpu
 from tritonsmith.verify.material import Fails, Supply
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
-from tritonsmith.verify.truth import truth_of
+from tritonsmith.verify.timed import Timed
 from tritonsmith.verify.watching import Watching
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}
@@ -78,9 +67,9 @@ class Trial:
     def ast(self) -> Outcome:
         """The static rules."""
         if not self._source:
-            return Outcome(False, "no code", [Finding(rule="no-code", message="there is no code")])
+            return refused([Finding(rule="no-code", message="there is no code")])
         findings = policy.check_source(self._source, self._settings.policy)
-        return Outcome(not findings, findings[0].message if findings else "", findings)
+        return refused(findings) if findings else Outcome(True)
 
     def compile(self) -> Outcome:
         """Every launch of a forward, compiled for the target: at tiny sizes, and without a GPU at the task's own."""
@@ -93,7 +82,7 @@ class Trial:
         except RunnerFailed as failure:
             return self._failed(failure)
         except TaskError as error:
-            return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
+            return _invalid(error)
         finally:
             if not self._compiling.later:
                 self._talk.end("capture")
@@ -121,10 +110,10 @@ class Trial:
         if outcome.ok and self._compiling.compiled is not None:
             findings = conduct.launched_otherwise(self._compiling.compiled, self._seen)
             if findings:
-                return Outcome(False, findings[0].message, findings)
+                return refused(findings)
         rebuilt = outcome.ok and conduct.made_by_torch(self._seen)
         if rebuilt and self._made_again(self._prepared().tiny.task):
-            return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
+            return refused([conduct.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
         if replayed.ok and self._compiling.later:
             return self._assembled(outcome)
@@ -150,36 +139,26 @@ class Trial:
         if not outcome.ok:
             return outcome
         if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
-            return Outcome(False, conduct.COPIED.message, [conduct.COPIED])
+            return refused([conduct.COPIED])
         try:
             findings = self._uncovered() or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
-        return Outcome(False, findings[0].message, findings) if findings else outcome
+        return refused(findings) if findings else outcome
 
     def timing(self) -> Outcome:
         """Measured on a GPU, predicted by roofline elsewhere."""
-        if self._gpu is not None:
-            return self._measure(self._gpu)
+        timed = Timed(
+            self._settings, self._extensions, self._task, self._talk, self._forwards, self._room, self._target
+        )
         try:
-            prepared = self._prepared()
+            if self._gpu is not None:
+                return timed.measured(self._gpu, self._seen, self._eyes.habits().remembers, self._integrity)
+            return timed.predicted(self._prepared().full.task, self._seen, self._compiling.launched)
+        except RunnerFailed as failure:
+            return refused([failure.finding])
         except TaskError as error:
-            return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
-        small, real = roofline.footprint(prepared.full.task), roofline.footprint(self._task)
-        if small is None or not self._seen:
-            return Outcome(True, "no prediction: the reference does not run on tensors without data")
-        launches, operators = rows(self._seen, "launches"), self._seen.get("operators")
-        found = roofline.predict(
-            launches,
-            operators if isinstance(operators, dict) else {},
-            small,
-            real or small,
-            self._settings.target,
-            whole=self._compiling.launched,
-        )
-        return Outcome(
-            True, f"predicted {found.speedup.median:.2f}x by roofline for {self._settings.target}", timing=found
-        )
+            return _invalid(error)
 
     def triton_share(self) -> float | None:
         """The share of the last forward's work that was Triton's."""
@@ -240,7 +219,7 @@ class Trial:
         except RunnerFailed as failure:
             return self._failed(failure)
         except TaskError as error:
-            return Outcome(False, str(error), [Finding(rule="task", message=str(error))])
+            return _invalid(error)
         beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
         beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
         return Outcome(True, f"{sizes(prepared)}; {plural(len(right), 'variant')}{beside}", kernels=kernels)
@@ -271,16 +250,16 @@ class Trial:
             if variant.label == "as given":
                 self._seen = seen
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
-                return Outcome(False, findings[0].message, findings)
+                return refused(findings)
             with self._room.beside():
                 mismatch = numerics.compare(material.truth, output, variant.label)
             if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
-                return Outcome(False, findings[0].message, findings)
+                return refused(findings)
             del material, output
             if self._room.large(needs):
                 self._talk.ask(self._forwards.mode, {"do": "release"})
         if mismatch is not None:
-            return _mismatched(mismatch)
+            return wrong(mismatch)
         return Outcome(True, kernels=compiler.loaded(rows(seen, "kernels"), self._target) if self._gpu else [])
 
     def _right_at_two(self, prepared: Sizes, right: Collection[str]) -> bool:
@@ -325,7 +304,7 @@ class Trial:
                 if findings := self._eyes.watched(seen):
                     break
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
-                    return _mismatched(mismatch)
+                    return wrong(mismatch)
                 if findings := self._eyes.effects(seen):
                     break
             if not findings and again and not remembers:
@@ -339,7 +318,7 @@ class Trial:
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)
-        return Outcome(not findings, findings[0].message if findings else "", findings)
+        return refused(findings) if findings else Outcome(True)
 
     def _integrity(self) -> list[Finding]:
         """What a candidate changed in its process; to be asked at the end of a stage."""
@@ -382,52 +361,7 @@ class Trial:
         self._talk.end("interpret")
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
-        return Outcome(False, failure.finding.message, [failure.finding])
-
-    # Timing on a GPU.
-
-    def _measure(self, gpu: Gpu) -> Outcome:
-        variant = Variant("as given", self._task)
-        needs = self._room.needs(variant)
-        preset = measure.preset(self._settings, self._extensions)
-        try:
-            with self._room.taken(needs):
-                self._forwards.ready()
-                found = measure.measure(
-                    measure.Subject(
-                        talk=self._talk,
-                        beside=self._room.beside,
-                        model=lambda: self._forwards.draws.model(variant),
-                        draw=lambda: self._forwards.draws.inputs(variant),
-                        build=lambda model: self._forwards.build("cuda", variant, model),
-                        truth=truth_of,
-                        sets=1 if self._room.large(needs) else 3,
-                        compiled=self._compiled_ms(gpu, preset) if self._settings.compile_baseline else None,
-                        remembers=self._eyes.habits().remembers,
-                    ),
-                    gpu,
-                    preset,
-                )
-                changes = self._integrity()
-        except RunnerFailed as failure:
-            return Outcome(False, failure.finding.message, [failure.finding])
-        if isinstance(found, Mismatch):
-            # Wrong while it was timed: what the earlier stages saw was not what it does.
-            return replace(_mismatched(found), stands="tiny")
-        if changes:
-            return Outcome(False, changes[0].message, changes)
-        if isinstance(found, Finding):
-            return Outcome(False, found.message, [found])
-        detail = f"measured {found.speedup.median:.2f}x"
-        return Outcome(
-            True, detail, timing=roofline.beside(found, self._task, rows(self._seen, "launches"), self._target)
-        )
-
-    def _compiled_ms(
-        self, gpu: Gpu, preset: measure.timing.Preset
-    ) -> Callable[[nn.Module, list[list[object]]], float | None]:
-        kept = self._settings.cache.with_name("baselines.jsonl") if self._settings.cache else None
-        return lambda model, sets: baselines.compiled_ms(self._task, model, sets, gpu, preset, kept)
+        return refused([failure.finding])
 
 
 def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
@@ -441,5 +375,5 @@ def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
     return variant.brief and failure.finding.rule == "exception"
 
 
-def _mismatched(mismatch: Mismatch) -> Outcome:
-    return Outcome(False, f"{mismatch.variant}: {mismatch.output}: {mismatch.message}", mismatch=mismatch)
+def _invalid(error: TaskError) -> Outcome:
+    return refused([Finding(rule="task", message=str(error))])
