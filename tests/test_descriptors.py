@@ -1,8 +1,10 @@
 """Descriptors that the hardware takes pass; of others it is said what is wrong."""
 
 import pytest
+from judging import DOUBLE, HEAD, judge
 
 from tritonsmith.verify.descriptors import fault
+from tritonsmith.verify.pool import Verifier
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,51 @@ def test_multiples_of_16_bytes_fit(base: int, strides: list[int], itemsize: int)
 )
 def test_what_does_not_fit_is_named(base: int, strides: list[int], itemsize: int, message: str) -> None:
     assert str(fault(base, strides, itemsize)).startswith(message)
+
+
+def _by_descriptors(host: bool) -> str:
+    """A candidate for DOUBLE with tensor descriptors, made by the host or in the kernel."""
+    made = "" if host else "    {0} = tl.make_tensor_descriptor({0}, [M, N], [N, 1], [16, 16])\n"
+    wrap = "TensorDescriptor.from_tensor({0}, [16, 16])" if host else "{0}"
+    return (
+        f"{HEAD}from triton.tools.tensor_descriptor import TensorDescriptor\n\n\n"
+        "@triton.jit\ndef double_kernel(a, b, M, N):\n"
+        f"{made.format('a')}{made.format('b')}"
+        "    row, column = tl.program_id(0) * 16, tl.program_id(1) * 16\n"
+        "    b.store([row, column], 2.0 * a.load([row, column]))\n\n\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n"
+        "        M, N = x.shape\n"
+        "        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))\n"
+        f"        a, b = {wrap.format('x')}, {wrap.format('out')}\n"
+        "        double_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](a, b, M, N)\n        return out\n"
+    )
+
+
+@pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
+def test_tensor_descriptors_pass_where_rows_are_16_bytes_apart(verifier: Verifier, host: bool) -> None:
+    square = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 64")})
+    verdict = judge(verifier, square, _by_descriptors(host))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+@pytest.mark.parametrize(
+    ("host", "rule", "line", "message"),
+    [
+        (True, "exception", 20, "strides must be 16-byte aligned"),
+        (False, "descriptor", 11, "stride 0 of a tensor descriptor is 188 bytes"),
+    ],
+    ids=["host", "device"],
+)
+def test_tensor_descriptors_of_other_rows_are_found_in_the_kernel_or_its_launch(
+    verifier: Verifier, host: bool, rule: str, line: int, message: str
+) -> None:
+    odd = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 47")})
+    verdict = judge(verifier, odd, _by_descriptors(host))
+    finding = verdict.findings[0]
+    assert (finding.rule, finding.line) == (rule, line)
+    assert message in finding.message
+
+
+def test_kernels_that_need_room_for_a_tile_are_tried_where_there_is_some(verifier: Verifier) -> None:
+    verdict = judge(verifier, DOUBLE, _by_descriptors(False))  # rows of 3 elements at tiny sizes, of 48 at its own
+    assert verdict.correct, (verdict.findings, verdict.mismatch)

@@ -1,27 +1,16 @@
-"""The interpreter under shadow: bounds, races, traffic, TF32 and bfloat16, seen through the verifier."""
+"""The interpreter under shadow: bounds, races, traffic and memory that nothing wrote, seen through the verifier."""
 
 import numpy as np
 import pytest
 import torch
-from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules
+from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules, small
 
-from tritonsmith.types import Task, Verdict
-from tritonsmith.verify import bfloat16
+from tritonsmith.types import Verdict
 from tritonsmith.verify.observe import Launch, Launches
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.shadow import Order, Shadow
 
-
-def _task(forward: str, inputs: str = "torch.randn(64, 48)") -> Task:
-    source = (
-        "import torch\nfrom torch import nn\n\n"
-        f"class Model(nn.Module):\n    def forward(self, x):\n        {forward}\n\n"
-        f"def get_inputs():\n    return [{inputs}]\n\ndef get_init_inputs():\n    return []\n"
-    )
-    return Task(id="small", level=1, source=source)
-
-
-SUM = _task("return x.sum().reshape(1)")
+SUM = small("return x.sum().reshape(1)", "torch.randn(64, 48)")
 
 
 def _sum(body: str, grid: str = "(triton.cdiv(x.numel(), 64),)", start: str = "torch.zeros(1)") -> str:
@@ -111,7 +100,7 @@ def test_one_element_too_many_is_out_of_bounds(verifier: Verifier, mask: str) ->
 
 def test_a_view_may_be_read_within_its_storage(verifier: Verifier) -> None:
     """A kernel that is given a slice and strides reads the storage around it, which is there."""
-    task = _task("return 2.0 * x", "torch.randn(64, 96)[:, ::2]")
+    task = small("return 2.0 * x", "torch.randn(64, 96)[:, ::2]")
     kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets // 48 * stride + offsets % 48 * step").replace(
         "n, BLOCK", "n, stride, step, BLOCK"
     )
@@ -149,153 +138,6 @@ def test_a_second_pass_costs_traffic(verifier: Verifier) -> None:
     twice = judge(verifier, DOUBLE, double(FORWARD.replace(launch, launch + launch)))
     assert _bytes(twice) == 4 * 64 * 48 * 4
     assert twice.speedup is not None and twice.speedup.median < 0.8
-
-
-BFLOAT16 = """@triton.jit
-def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    columns = tl.arange(0, 64)
-    mask = columns < n
-    x = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=mask, other=0.0)
-    y = EXPRESSION
-    tl.store(out_ptr + tl.program_id(0) * n + columns, y, mask=mask)
-
-
-"""
-
-
-@pytest.mark.parametrize(
-    ("reference", "expression"),
-    [
-        ("2.0 * x + 1.0", "2.0 * x + 1.0"),
-        ("-x", "-x"),
-        ("x.abs() - x * x", "tl.abs(x) - x * x"),
-        ("torch.where(x < 0, x / 4, x)", "tl.where(x < 0, x / 4, x)"),
-        ("x.clamp(min=0.25)", "tl.maximum(x, 0.25)"),
-        ("x - x.max(1, keepdim=True).values", "x - tl.max(tl.where(mask, x, -100.0), axis=0)"),
-        ("x + x.float().sum(1, keepdim=True).to(x.dtype)", "x + tl.sum(x, axis=0)"),
-        ("x.float().cumsum(1).to(x.dtype)", "tl.cumsum(x, axis=0)"),
-        ("x.float().exp().to(x.dtype)", "tl.exp(x.to(tl.float32))"),
-        ("x + torch.arange(x.shape[1], device=x.device).to(x.dtype)", "x + columns.to(tl.bfloat16)"),
-        ("x.half().to(x.dtype)", "x.to(tl.float16).to(tl.bfloat16)"),
-        ("x.int().to(x.dtype)", "x.to(tl.int32).to(tl.bfloat16)"),
-        ("x.double().to(x.dtype)", "x.to(tl.float64).to(tl.bfloat16)"),
-        ("torch.full_like(x, 0.1)", "tl.full((64,), 0.1, tl.bfloat16)"),
-    ],
-)
-def test_bfloat16_arithmetic_is_as_on_a_gpu(verifier: Verifier, reference: str, expression: str) -> None:
-    task = _task(f"return {reference}", "torch.randn(64, 48).to(torch.bfloat16)")
-    forward = FORWARD.replace("(triton.cdiv(x.numel(), 256),)", "(x.shape[0],)").replace(
-        "x.numel(), BLOCK", "x.shape[1], BLOCK"
-    )
-    verdict = judge(verifier, task, double(forward, BFLOAT16.replace("EXPRESSION", expression)))
-    assert verdict.correct, (verdict.findings, verdict.mismatch)
-
-
-TANH = _task("return torch.tanh(x)")
-
-
-def _elementwise(expression: str, head: str = HEAD) -> str:
-    return double(
-        kernel=KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "y").replace(
-            "    tl.store", f"    x = tl.load(x_ptr + offsets, mask=mask)\n    y = {expression}\n    tl.store"
-        ),
-        head=head,
-    )
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from triton.language.extra import libdevice",
-        "from triton.language.extra.cuda import libdevice",
-        "libdevice = tl.extra.cuda.libdevice",
-    ],
-)
-def test_libdevice_is_interpreted(verifier: Verifier, line: str) -> None:
-    verdict = judge(verifier, TANH, _elementwise("libdevice.tanh(x)", f"{HEAD}{line}\n\n"))
-    assert verdict.correct, (verdict.findings, verdict.mismatch)
-
-
-@pytest.mark.parametrize(
-    ("reference", "expression"),
-    [
-        ("torch.erf(x)", "libdevice.erf(x)"),
-        ("torch.rsqrt(x.abs() + 1)", "libdevice.rsqrt(libdevice.abs(x) + 1)"),
-        ("torch.pow(x.abs(), 1.5)", "libdevice.pow(libdevice.abs(x), 1.5)"),
-        ("torch.lgamma(x)", "libdevice.lgamma(x)"),
-        ("torch.atan2(x, x + 1)", "libdevice.atan2(x, x + 1)"),
-        ("torch.where(torch.isnan(x), x, -x)", "tl.where(libdevice.isnan(x) != 0, x, -x)"),
-        ("torch.erfinv(torch.tanh(x))", "libdevice.erfinv(libdevice.tanh(x))"),
-        ("x.round()", "libdevice.int2float_rn(libdevice.float2int_rn(x))"),
-        ("x.abs()", "libdevice.int_as_float(libdevice.float_as_int(x) & 0x7FFFFFFF)"),
-    ],
-)
-def test_libdevice_gives_torchs_values(verifier: Verifier, reference: str, expression: str) -> None:
-    head = HEAD + "from triton.language.extra import libdevice\n\n"
-    verdict = judge(verifier, _task(f"return {reference}"), _elementwise(expression, head))
-    assert verdict.correct, (verdict.findings, verdict.mismatch)
-
-
-def test_libdevice_function_without_an_interpretation_is_named(verifier: Verifier) -> None:
-    head = HEAD + "from triton.language.extra import libdevice\n\n"
-    verdict = judge(verifier, TANH, _elementwise("libdevice.j0(x)", head))
-    assert not verdict.correct and "libdevice.j0" in verdict.findings[0].message
-
-
-def _by_descriptors(host: bool) -> str:
-    """A candidate for DOUBLE with tensor descriptors, made by the host or in the kernel."""
-    made = "" if host else "    {0} = tl.make_tensor_descriptor({0}, [M, N], [N, 1], [16, 16])\n"
-    wrap = "TensorDescriptor.from_tensor({0}, [16, 16])" if host else "{0}"
-    return (
-        f"{HEAD}from triton.tools.tensor_descriptor import TensorDescriptor\n\n\n"
-        "@triton.jit\ndef double_kernel(a, b, M, N):\n"
-        f"{made.format('a')}{made.format('b')}"
-        "    row, column = tl.program_id(0) * 16, tl.program_id(1) * 16\n"
-        "    b.store([row, column], 2.0 * a.load([row, column]))\n\n\n"
-        "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n"
-        "        M, N = x.shape\n"
-        "        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))\n"
-        f"        a, b = {wrap.format('x')}, {wrap.format('out')}\n"
-        "        double_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](a, b, M, N)\n        return out\n"
-    )
-
-
-@pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
-def test_tensor_descriptors_pass_where_rows_are_16_bytes_apart(verifier: Verifier, host: bool) -> None:
-    square = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 64")})
-    verdict = judge(verifier, square, _by_descriptors(host))
-    assert verdict.correct, (verdict.findings, verdict.mismatch)
-
-
-@pytest.mark.parametrize(
-    ("host", "rule", "line", "message"),
-    [
-        (True, "exception", 20, "strides must be 16-byte aligned"),
-        (False, "descriptor", 11, "stride 0 of a tensor descriptor is 188 bytes"),
-    ],
-    ids=["host", "device"],
-)
-def test_tensor_descriptors_of_other_rows_are_found_in_the_kernel_or_its_launch(
-    verifier: Verifier, host: bool, rule: str, line: int, message: str
-) -> None:
-    odd = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 47")})
-    verdict = judge(verifier, odd, _by_descriptors(host))
-    finding = verdict.findings[0]
-    assert (finding.rule, finding.line) == (rule, line)
-    assert message in finding.message
-
-
-def test_kernels_that_need_room_for_a_tile_are_tried_where_there_is_some(verifier: Verifier) -> None:
-    verdict = judge(verifier, DOUBLE, _by_descriptors(False))  # rows of 3 elements at tiny sizes, of 48 at its own
-    assert verdict.correct, (verdict.findings, verdict.mismatch)
-
-
-def test_bfloat16_rounds_to_nearest_even_as_torch_does() -> None:
-    bits = torch.randint(-(2**31), 2**31 - 1, (4096,), generator=torch.Generator().manual_seed(0)).to(torch.int32)
-    values = torch.cat([bits.view(torch.float32), torch.tensor([0.0, -0.0, torch.inf, -torch.inf, 1e-45, 3.4e38])])
-    values = values[~values.isnan()]
-    found = torch.from_numpy(bfloat16._bits(values.numpy()).view("int16")).view(torch.bfloat16)
-    assert torch.equal(found, values.to(torch.bfloat16))
 
 
 def test_reading_fresh_memory_that_nothing_wrote_is_found(verifier: Verifier) -> None:
