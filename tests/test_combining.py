@@ -27,3 +27,18 @@ def test_order_is_kept(size: int) -> None:
         np.testing.assert_allclose(fast, wanted)
     for fast, wanted in zip(reduced([a, b], _affine), slow, strict=True):
         np.testing.assert_allclose(fast[..., 0], wanted[..., -1])
+
+
+@pytest.mark.parametrize("size", [2, 16, 128])
+def test_blocks_keep_the_sizes_that_triton_takes(size: int) -> None:
+    """A combining function is given blocks, and those have powers of two of elements."""
+    sizes: set[int] = set()
+
+    def noted(left: Arrays, right: Arrays) -> Arrays:
+        sizes.update(side.shape[-1] for side in (*left, *right))
+        return _affine(left, right)
+
+    ones = [np.ones((3, size)), np.ones((3, size))]
+    scanned(ones, noted)
+    reduced(ones, noted)
+    assert sizes and all(one & (one - 1) == 0 for one in sizes)

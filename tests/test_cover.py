@@ -1,7 +1,7 @@
 """What a forward's kernels can store at sizes that no memory here holds."""
 
 import pytest
-from judging import DOUBLE, FORWARD, double, judge, rules
+from judging import DOUBLE, FORWARD, KERNEL, double, judge, rules
 
 from tritonsmith.verify import conduct
 from tritonsmith.verify.pool import Verifier
@@ -15,6 +15,23 @@ WHOLE = {"covered": [[0.0, 128.0, 100.0]]}
 def test_a_grid_that_ends_early_at_the_tasks_own_size_is_refused(verifier: Verifier) -> None:
     verdict = judge(verifier, LARGE, double(ENDS))
     assert not verdict.correct and rules(verdict) == {"uninitialised"}
+
+
+def test_programs_that_come_by_the_same_places_are_refused(verifier: Verifier) -> None:
+    kernel = KERNEL.replace("tl.program_id(0) *", "(tl.program_id(0) % 4096) *")
+    verdict = judge(verifier, LARGE, double(kernel=kernel))
+    assert not verdict.correct and rules(verdict) == {"uninitialised"}
+
+
+def test_programs_in_another_order_are_right(verifier: Verifier) -> None:
+    kernel = KERNEL.replace("tl.program_id(0) *", "(tl.num_programs(0) - 1 - tl.program_id(0)) *")
+    assert judge(verifier, LARGE, double(kernel=kernel)).correct
+
+
+def test_a_grid_that_is_too_tall_is_refused(verifier: Verifier) -> None:
+    kernel = KERNEL.replace("tl.program_id(0)", "tl.program_id(1)")
+    verdict = judge(verifier, LARGE, double(FORWARD.replace("[(", "[(1, "), kernel))
+    assert not verdict.correct and rules(verdict) == {"grid"}
 
 
 def test_a_grid_for_every_element_is_right(verifier: Verifier) -> None:

@@ -107,6 +107,16 @@ def test_share_is_the_kernels_part() -> None:
     assert triton_share({}, "sm_90") is None
 
 
+@pytest.mark.parametrize("counted", [1e12, 2e15])
+def test_products_beyond_the_tasks_own_are_no_share_of_it(counted: float) -> None:
+    """Torch multiplies all that the task asks for, and a kernel multiplies as often as it likes."""
+    launch = {"bytes_loaded": 0, "bytes_stored": 0, "dot_flops": counted}
+    seen: dict[str, object] = {"launches": [launch], "work": {"bytes": 1e9, "flops": 1e12}}
+    assert triton_share(seen, "sm_90", 1e12) == 0.0
+    found = triton_share(seen, "sm_90", 2e12)
+    assert found == 0.5
+
+
 class _Proxy:
     data = shape = device = None
 

@@ -199,7 +199,7 @@ def optimize(
     """Find the best verified kernel for a task: frontend, mid-end, backend. Exit code 1: none was found."""
     given = verify_overrides(device, policy, target, True)
     given += [f"model.id={json.dumps(model)}"] if model else []
-    config = config_of(None, [*given, "extensions.multi_input=true", *(set_ or [])])
+    config = config_of(None, [*given, *(set_ or [])])
     from rich.console import Console
 
     from tritonsmith.report import account

@@ -39,8 +39,7 @@ def data_build(
     set_: Set = None,
 ) -> None:
     """Make verified pairs: Parquet by split, a dataset card, and histogram.html."""
-    given = ["extensions.multi_input=true", *(set_ or [])]
-    settings, extensions = verify_settings(device, policy, target, False, given)
+    settings, extensions = verify_settings(device, policy, target, False, set_)
     from tritonsmith.data.build import build
     from tritonsmith.report import dataset
 
@@ -117,7 +116,7 @@ def data_distill(
 
     The budget: --set endpoint.max_requests=1000 --set endpoint.max_tokens=2000000.
     """
-    given = [*endpoint_overrides(endpoint, model), "extensions.multi_input=true"]
+    given = endpoint_overrides(endpoint, model)
     config = config_of(None, [*given, *verify_overrides(device, policy, target, False), *(set_ or [])])
     from tritonsmith.data import distill
     from tritonsmith.endpoint import Endpoint

@@ -27,8 +27,9 @@ def config_of(path: Path | None, overrides: list[str]) -> "Config":
 
 
 def verify_overrides(device: str, policy: str, target: str, timing: bool) -> list[str]:
-    """The common options as overrides."""
+    """The common options as overrides; what is judged outside of a run is judged on all kinds of inputs."""
     return [
+        "extensions.multi_input=true",
         f"verify.device={json.dumps(device)}",
         f"verify.policy={json.dumps(policy)}",
         f"verify.target={json.dumps(target)}",

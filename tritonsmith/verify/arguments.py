@@ -20,6 +20,8 @@ from tritonsmith.verify.observe import Launches
 
 _ASKED = ("data_ptr", "tma_desc_cpu_ptr", "__cuda_array_interface__", "__index__", "__getattr__", "__getattribute__")
 """What a launcher looks for on an argument that it does not know."""
+GRID = (2**31 - 1, 65535, 65535)
+"""Programs along each dimension of a grid at most: CUDA C++ Programming Guide, "Compute Capabilities"."""
 
 
 def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
@@ -29,6 +31,13 @@ def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
     if (kind := foreign(values)) is not None:
         message = f"kernel {kernel} is launched on a {kind}; tensors, numbers and tuples of them are allowed"
         launches.violations.append({"rule": "argument", "message": message, "line": None})
+
+
+def check_grid(launches: "Launches", kernel: str, grid: Sequence[int]) -> None:
+    """Note a grid that no GPU of NVIDIA's takes."""
+    if any(size > most for size, most in zip(grid, GRID, strict=False)):
+        message = f"{kernel} is launched on {tuple(grid)} programs; CUDA takes at most {GRID}"
+        launches.violations.append({"rule": "grid", "message": message, "line": None})
 
 
 def said(named: Mapping[str, object]) -> str:

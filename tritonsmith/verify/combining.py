@@ -59,8 +59,12 @@ def scanned(arrays: Arrays, combine: _Combine) -> Arrays:
     """Inclusive scan over the last dimension by recursive doubling (Hillis and Steele 1986)."""
     distance = 1
     while distance < arrays[0].shape[-1]:
-        later = combine([a[..., :-distance] for a in arrays], [a[..., distance:] for a in arrays])
-        arrays = [np.concatenate((a[..., :distance], b), -1) for a, b in zip(arrays, later, strict=True)]
+        # Of the full length, for blocks of Triton's have powers of two; what is joined to itself is not used.
+        earlier = [np.concatenate((a[..., :distance], a[..., :-distance]), -1) for a in arrays]
+        later = combine(earlier, arrays)
+        arrays = [
+            np.concatenate((a[..., :distance], b[..., distance:]), -1) for a, b in zip(arrays, later, strict=True)
+        ]
         distance *= 2
     return arrays
 

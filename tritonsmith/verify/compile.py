@@ -25,7 +25,7 @@ from triton.backends.driver import DriverBase
 from tritonsmith.types import Finding, KernelStats
 from tritonsmith.verify import arguments, ir, scratch, warmed
 from tritonsmith.verify.device import PROPERTIES
-from tritonsmith.verify.observe import Launch, Launches, take_first_configuration
+from tritonsmith.verify.observe import Launch, Launches, take_turns
 from tritonsmith.verify.occupancy import occupancy
 from tritonsmith.verify.wire import WireError
 
@@ -123,14 +123,16 @@ def capture_launches(target: str) -> Launches:
     launches = Launches()
 
     def run(self, *args, grid, warmup, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        launched = functools.partial(self.run, warmup=False)
+        stand_in = warmed.Warmed(self.__name__, launched, warmed.options(kwargs, self.arg_names))
         if warmup:
-            launched = functools.partial(self.run, warmup=False)
-            return warmed.Warmed(self.__name__, launched, warmed.options(kwargs, self.arg_names))
+            return stand_in
         kwargs["debug"] = kwargs.get("debug", self.debug)
         _, _, _, backend, binder = self.device_caches[0]
         bound, specialization, options = binder(*args, **kwargs)
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
         size = tuple(int(n) for n in (grid(bound) if callable(grid) else grid))  # type: ignore
+        arguments.check_grid(launches, self.__name__, size)
         launches.add(Launch(self.__name__, size, said=arguments.said(bound), which=arguments.identity(self)))
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
         known = next((one for one in launches.captured if isinstance(one, Captured) and one.key == key), None)
@@ -140,9 +142,10 @@ def capture_launches(target: str) -> Launches:
         else:
             made = Captured(self.__name__, self, signature, constexprs, attributes, options, key, size)
             launches.captured.append(made)
+        return stand_in
 
     JITFunction.run = run  # type: ignore[method-assign]
-    take_first_configuration()
+    take_turns()
     return launches
 
 

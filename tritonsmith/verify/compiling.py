@@ -10,7 +10,7 @@ from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, KernelStats
 from tritonsmith.verify import compile as compiler
 from tritonsmith.verify import conduct, wire
-from tritonsmith.verify.conversation import Conversation, rows
+from tritonsmith.verify.conversation import Conversation, memory_findings, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused
 
@@ -53,7 +53,7 @@ class Compiling:
         if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
             return [], findings
         own = self._forwards.capture_whole()
-        if own is not None and (findings := conduct.at_own_sizes(own, self._settings.policy)):
+        if own is not None and (findings := memory_findings(own) or conduct.at_own_sizes(own, self._settings.policy)):
             return [], findings
         self.launched = (rows(own, "launches") or None) if own is not None else None
         when, last = self._settings.assemble, self._settings.until == "compile"

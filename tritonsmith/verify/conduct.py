@@ -128,6 +128,10 @@ def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
 
 _COVERED = 0.9
 """Share of an output that must be stored; less is no matter of rounding."""
+PARTS = 4
+"""Parts of an output that programs must store to, as `cover` counts them."""
+_WORTH = 1 << 14
+"""Bytes of an output in which parts are told apart."""
 
 
 def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Finding]:
@@ -142,16 +146,22 @@ def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Fi
             share = f"{100 * most / whole:.2g} %"
             message = f"at the task's own sizes the grids store {share} of output {place:.0f} at most"
             return [Finding(rule="uninitialised", message=message)]
+    everywhere = {place for place, parts, _ in _covered(small, "reached") if parts == PARTS}
+    for place, parts, whole in _covered(own, "reached"):
+        if place in everywhere and parts < PARTS and whole >= _WORTH:
+            message = f"at the task's own sizes programs store to {parts:.0f} of {PARTS} parts of output {place:.0f}"
+            return [Finding(rule="uninitialised", message=f"{message}, however many of them are tried")]
     return []
 
 
 def covers(seen: Mapping[str, object]) -> bool:
-    """Whether every output that is counted may be stored whole."""
-    return all(most >= _COVERED * whole for _, most, whole in _covered(seen))
+    """Whether every output that is counted may be stored whole, and in all its parts."""
+    whole = all(most >= _COVERED * size for _, most, size in _covered(seen))
+    return whole and all(parts == PARTS for _, parts, _ in _covered(seen, "reached"))
 
 
-def _covered(seen: Mapping[str, object]) -> list[tuple[float, float, float]]:
-    rows = seen.get("covered")
+def _covered(seen: Mapping[str, object], key: str = "covered") -> list[tuple[float, float, float]]:
+    rows = seen.get(key)
     known = [row for row in rows if isinstance(row, list) and len(row) == 3] if isinstance(rows, list) else []
     return [(float(row[0]), float(row[1]), float(row[2])) for row in known]
 

@@ -86,9 +86,12 @@ class Conversation:
         return math.inf if self._left is None else time.monotonic() + self._left
 
     def ask(
-        self, mode: str, header: dict[str, object], tree: object = None, room: int = SPARE_BYTES
+        self, mode: str, header: dict[str, object], tree: object = None, room: int = SPARE_BYTES, free: bool = False
     ) -> tuple[dict[str, object], wire.Tree]:
-        """Send one message and wait for its answer, of at most `room` bytes of tensors; raises RunnerFailed."""
+        """Send one message and wait for its answer, of at most `room` bytes of tensors; raises RunnerFailed.
+
+        `free`: what is asked is a compiler's work, which must end in the time that is left and takes none of it.
+        """
         runner = self._runners[mode]
         windows, asked, deadline = Windows(), time.monotonic(), self.deadline
         try:
@@ -104,7 +107,7 @@ class Conversation:
             raise RunnerFailed(self._post_mortem(mode, error)) from error
         finally:
             windows.close()
-            if self._left is not None:
+            if self._left is not None and not free:
                 self._left -= time.monotonic() - asked
         if (error := reply.get("error")) is not None:
             found = describe(error)

@@ -4,7 +4,9 @@ Where values are never computed at a task's own sizes, a grid that ends early wo
 launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, the grid has
 no more than so many times as much. Memory that nothing wrote is no answer, so an output in memory that `torch.empty`
 gave must be stored whole. A launch that uses atomics or is slow, whose programs differ, or that looks at values is not
-counted, and an output that it might write to is not judged. Runs beside the candidate; judges nothing: see `conduct`.
+counted, and an output that it might write to is not judged. Where they store is noted too: programs that come by the
+same places again and again, or end early but for the first ones, leave a part of an output out, whatever memory it is.
+Runs beside the candidate; judges nothing: see `conduct`.
 """
 
 import inspect
@@ -22,10 +24,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 from triton.runtime.jit import mangle_type
 
+from tritonsmith.verify.conduct import PARTS
 from tritonsmith.verify.observe import tensors
 
 _PROGRAMS, _LEAST = 32, 12
 """Programs of a launch that are run, and how many must be for it to count."""
+_MORE = 96
+"""Programs that are run where the first ones leave a part out: three in four miss a quarter 96 times once in 1e12."""
+_REGIONS = 64
+"""Regions of a storage by which that is told."""
 _SLOW_S, _LAUNCH_S = 0.05, 0.3
 """Seconds of the processor for a program that is not tried again, and for a launch."""
 _ALIKE = 0.9
@@ -45,6 +52,10 @@ class Tally:
 
     stored: dict[int, int] = field(default_factory=dict)
     """Bytes by the storage's number."""
+    sizes: dict[int, int] = field(default_factory=dict)
+    """Bytes that each storage has."""
+    regions: dict[int, set[int]] = field(default_factory=dict)
+    """By the storage's number, the regions that any program stores to."""
 
     def begin(self, program: int, programs: int) -> None:
         """Another program begins."""
@@ -61,6 +72,10 @@ class Tally:
         numbers, counts = np.unique(pointers[mask] >> np.uint64(_APART), return_counts=True)
         for number, count in zip(numbers, counts, strict=True):
             self.stored[int(number)] = self.stored.get(int(number), 0) + width * int(count)
+            if size := self.sizes.get(int(number)):
+                offsets = pointers[mask & (pointers >> np.uint64(_APART) == number)] & np.uint64((1 << _APART) - 1)
+                found = np.unique(offsets * np.uint64(_REGIONS) // np.uint64(size))
+                self.regions.setdefault(int(number), set()).update(map(int, found))
         return np.zeros_like(mask)
 
     def atomic(self, *_: object, **__: object) -> npt.NDArray[np.bool_]:
@@ -85,6 +100,10 @@ class Cover:
         self._bounds: dict[int, float] = {}
         self._open: set[int] = set()
         """Storages of which it is not known how much is stored."""
+        self._unseen: set[int] = set()
+        """Storages of which it is not known where."""
+        self._sizes: dict[int, int] = {}
+        self._regions: dict[int, set[int]] = {}
         self._launches = 0
 
     def run(
@@ -93,13 +112,19 @@ class Cover:
         """Run some of the launch's programs."""
         self._launches += 1
         given = {self._number(tensor) for tensor in tensors([*args, *named.values()])}
+        tally.sizes = self._sizes
         try:
             if self._launches > _LAUNCHES:
                 raise Unknown
             found, count = self._sampled(executor, args, named, tally)
         except Exception:  # the kernel's own code, on addresses of nothing
             self._open |= given
+            self._unseen |= given
             return
+        for number, regions in tally.regions.items():
+            self._regions.setdefault(number, set()).update(regions)
+        if len(found) < min(_PROGRAMS // 2, count):
+            self._unseen |= given
         for number in given:
             amounts = [one.get(number, 0) for one in found]
             if (most := max(amounts)) == 0:
@@ -118,21 +143,21 @@ class Cover:
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
         drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
-        chosen = {0, count - 1, *drawn}
+        chosen = sorted({0, count - 1, *drawn}, key=lambda _: self._draw.random())
         scope = interpreter._patch_lang(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             began = time.thread_time()
-            for place in sorted(chosen, key=lambda _: self._draw.random()):
-                before = time.thread_time()
+            while chosen and time.thread_time() - began < _LAUNCH_S:
+                before, place = time.thread_time(), chosen.pop()
                 x, rest = divmod(place, grid[1] * grid[2])
                 interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
                 executor.fn(**bound)
                 found.append(tally.stored)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
-                if time.thread_time() - began > _LAUNCH_S:
-                    break
+                if not chosen and len(found) < _MORE <= count and any(map(_in_part, tally.regions.values())):
+                    chosen = [int(one) for one in self._draw.integers(count, size=_MORE)]
         finally:
             scope.restore()
         return found, count
@@ -151,7 +176,21 @@ class Cover:
         if storage not in self._numbers:
             self._held.append(tensor)
             self._numbers[storage] = len(self._numbers) + 1
+            self._sizes[self._numbers[storage]] = tensor.untyped_storage().nbytes()
         return self._numbers[storage]
+
+    def reached(self, output: object) -> list[list[float]]:
+        """For each output whose stores are known its place, and how many of its PARTS are stored to."""
+        rows = []
+        for place, tensor in enumerate(tensors(output)):
+            number, whole = self._number(tensor), tensor.untyped_storage().nbytes()
+            if (
+                self._regions.get(number)
+                and number not in self._unseen
+                and tensor.numel() * tensor.element_size() * 2 > whole
+            ):
+                rows.append([float(place), float(PARTS - _in_part(self._regions[number])), float(whole)])
+        return rows
 
     def report(self, output: object, fresh: "Fresh") -> list[list[float]]:
         """For each output that may be judged its place, the bytes that kernels store at most, and its own."""
@@ -163,6 +202,11 @@ class Cover:
             if whole and bare and number not in self._open:
                 rows.append([float(place), self._bounds.get(number, 0.0), float(whole)])
         return rows
+
+
+def _in_part(regions: set[int]) -> int:
+    """How many parts of a storage have nothing in these regions."""
+    return PARTS - len({region * PARTS // _REGIONS for region in regions})
 
 
 class Fresh(TorchDispatchMode):

@@ -17,7 +17,7 @@ import torch
 
 from tritonsmith.verify import arguments, ir, pointers, warmed
 from tritonsmith.verify.ipc import extent
-from tritonsmith.verify.observe import Launch, Launches, address, pointed, poison, tensors
+from tritonsmith.verify.observe import Launch, Launches, address, keep_no_tuning, pointed, poison, tensors
 
 GUARD = 4096
 """Bytes of pattern on either side of a tensor."""
@@ -74,7 +74,8 @@ def install(launches: Launches) -> Watch:
 
     def run(self: JITFunction, *args: object, grid: object, warmup: bool, **kwargs: object) -> object:
         if launches.instead is not None and not warmup:
-            return launches.instead(self, args, grid, kwargs)
+            launches.instead(self, args, grid, kwargs)
+            return warmed.Warmed(self.__name__, functools.partial(self.run, warmup=False), {})
         arguments.check(launches, self.__name__, [*args, *kwargs.values()])
         arguments.check_globals(launches, self.__name__, self)
         try:
@@ -104,6 +105,7 @@ def install(launches: Launches) -> Watch:
 
     JITFunction.run = run  # type: ignore[method-assign]
     Autotuner._bench = bench
+    keep_no_tuning()
     return watch
 
 

@@ -12,18 +12,21 @@ from types import SimpleNamespace
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.torch_version import TorchVersion
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.verify.descriptors import ALIGNMENT
 
 PROPERTIES = SimpleNamespace(
-    name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=80 << 30, warp_size=32,
+    name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=81089 << 20, warp_size=32,
     max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
     shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, L2_cache_size=50 << 20,
     gcnArchName="sm_90", is_integrated=False, is_multi_gpu_board=False,
 )  # fmt: skip
 """What `torch.cuda.get_device_properties` says on an H100 SXM (CUDA C++ Programming Guide, "Compute Capabilities",
-and the data sheet): candidates size persistent grids by it."""
+and the data sheet; the memory is what torch prints of one): candidates size persistent grids by it."""
+BUILD = "+cu128"
+"""What the version of a torch that was built for GPUs ends with."""
 
 
 def on_device(device: str) -> AbstractContextManager[object]:
@@ -50,6 +53,8 @@ def _cuda_as(device: str) -> Iterator[None]:
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
     built, torch.version.cuda = torch.version.cuda, torch.version.cuda or "12.8"
+    named = torch.__version__, torch.version.__version__
+    torch.__version__ = torch.version.__version__ = TorchVersion(named[0].replace("+cpu", BUILD))
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = _check_strides
     try:
@@ -58,6 +63,7 @@ def _cuda_as(device: str) -> Iterator[None]:
     finally:
         TensorDescriptor.__post_init__ = aligned
         torch.version.cuda = built
+        torch.__version__, torch.version.__version__ = named
         for name, original in saved.items():
             setattr(torch.cuda, name, original)
 
@@ -75,10 +81,12 @@ _ANSWERS: Mapping[object, object] = {
     torch.Tensor.is_cuda.__get__: True,  # type: ignore[attr-defined]
     torch.Tensor.is_cpu.__get__: False,  # type: ignore[attr-defined]
     torch.Tensor.device.__get__: torch.device("cuda", 0),  # type: ignore[attr-defined]
+    torch.Tensor.is_shared: True,
+    torch.Tensor.is_pinned: False,
     torch.Tensor.get_device: 0,
     torch.get_device: 0,
 }
-"""What a tensor says of its device."""
+"""What a tensor says of its device, and of its memory there."""
 
 
 class _CudaMeans(TorchFunctionMode):

@@ -139,7 +139,7 @@ class Forwards:
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
-        return rows(self._talk.ask("capture", {"do": "compile", "whole": whole})[0], "kernels")
+        return rows(self._talk.ask("capture", {"do": "compile", "whole": whole}, free=True)[0], "kernels")
 
     def compile(self, variant: Variant) -> dict[str, object]:
         """Compile on the GPU what a forward launches; the next `run` on this variant goes on from here."""

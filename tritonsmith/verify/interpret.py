@@ -12,9 +12,21 @@ from types import FunctionType
 
 import numpy as np
 import triton.language as tl
+from triton.language.extra import cuda
 from triton.runtime import interpreter
 
-from tritonsmith.verify import arguments, bfloat16, combining, descriptors, float8, libdevice, memo, warmed
+from tritonsmith.verify import (
+    arguments,
+    bfloat16,
+    combining,
+    conversions,
+    descriptors,
+    float8,
+    libdevice,
+    loops,
+    memo,
+    warmed,
+)
 from tritonsmith.verify.cover import Tally
 from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.shadow import Shadow
@@ -25,6 +37,8 @@ def install(launches: Launches) -> None:
     builder = interpreter.InterpreterBuilder
     current: list[Shadow | Tally] = []
     which: list[str] = []
+    conversions.install()
+    loops.install()
     bfloat16.install()
     float8.install()
     libdevice.install()
@@ -69,18 +83,20 @@ def install(launches: Launches) -> None:
             launches.add(launch)
 
     def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])
+        made = warmed.Warmed(self.fn.__name__, functools.partial(self.run, warmup=False), rest)
         if kwargs.get("warmup"):
-            launched = functools.partial(self.run, warmup=False)
-            rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])
-            return warmed.Warmed(self.fn.__name__, launched, rest)
+            return made
         if launches.instead is not None:
-            return launches.instead(self, args, kwargs.get("grid"), kwargs)
+            launches.instead(self, args, kwargs.get("grid"), kwargs)
+            return made
         arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
         try:
-            return start(self, *args, **kwargs)
+            start(self, *args, **kwargs)
         finally:
             which.pop()
+        return made
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         program(self, x, y, z)
@@ -217,6 +233,20 @@ def _know_aliases() -> None:
     for member in found:
         if tl.core.is_builtin(member) and getattr(member, "__code__", None) and member.__code__.co_freevars == ("fn",):
             member.__code__ = _supplied(member).__code__
+    for name in ("gdc_wait", "gdc_launch_dependents"):  # one kernel waiting for the one before, which has ended here
+        if hasattr(cuda, name):
+            setattr(cuda, name, _nothing)
+    for name, method in list(vars(tl.tensor).items()):  # `x.exp()`
+        if inspect.isfunction(method) and not tl.core.is_builtin(method) and _wants_semantic(method):
+            setattr(tl.tensor, name, _supplied(method))
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """Done already."""
+
+
+def _wants_semantic(function: Callable[..., object]) -> bool:
+    return "_semantic" in inspect.signature(function).parameters
 
 
 def _supplied(fn: Callable[..., object]) -> FunctionType:

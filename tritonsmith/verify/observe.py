@@ -339,21 +339,37 @@ def take_first_configuration() -> None:
     """Let autotuners find all configurations equally fast, so that the first counts: nothing can be timed here."""
     from triton.runtime.autotuner import Autotuner
 
+    keep_no_tuning()
     Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
 
 
 def take_turns() -> None:
     """Let autotuners find another configuration the fastest for each of their keys, beginning with the first one.
 
-    On a GPU any of them may be taken, so each must be right.
+    On a GPU any of them may be taken, so each must be right. A forward that is compiled and one that is run take the
+    same ones.
     """
     from triton.runtime.autotuner import Autotuner
+
+    keep_no_tuning()
 
     def times(self: Autotuner, *args: object, config: object, **meta: object) -> list[float]:
         chosen = self.configs[len(self.cache) % len(self.configs)]
         return [0.0 if config is chosen else 1.0] * 3
 
     Autotuner._bench = times  # type: ignore[method-assign]
+
+
+def keep_no_tuning() -> None:
+    """Let autotuners that would keep their findings on disk (`cache_results`) find them anew: here is no disk."""
+    from triton.runtime.autotuner import Autotuner
+
+    Autotuner.check_disk_cache = _found_anew  # type: ignore[method-assign]
+
+
+def _found_anew(tuner: object, key: object, configs: object, benchmark: Callable[[], None]) -> bool:
+    benchmark()
+    return False
 
 
 def watch_interpreter(launches: Launches) -> None:

@@ -48,7 +48,8 @@ def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
         session.launches.most = None
     if not session.launches.captured:
         session.launches.captured[:] = before
-    return {"launches": session.launches.report(), "operators": operators.counts}, None
+    beyond = [row for row in session.launches.violations if row["rule"] == "grid"]
+    return {"launches": session.launches.report(), "operators": operators.counts, "memory": beyond}, None
 
 
 def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
@@ -70,9 +71,9 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
             session.launches.cover = cover
             with fresh:
                 output = observe.plain(model(*loading.sequence(tree["inputs"])))
-        return {"covered": cover.report(output, fresh)}, None
+        return {"covered": cover.report(output, fresh), "reached": cover.reached(output)}, None
     except Exception:  # the candidate's: not every forward runs on tensors without data
-        return {"covered": []}, None
+        return {"covered": [], "reached": []}, None
     finally:
         session.launches.cover = None
         session.launches.clear()

@@ -162,8 +162,10 @@ class Trial:
 
     def triton_share(self) -> float | None:
         """The share of the last forward's work that was Triton's."""
-        found = roofline.footprint(self._task) if self._gpu is not None else None
-        return share.triton_share(self._seen, self._target, found.flops if found else 0.0)
+        if not self._seen:
+            return None
+        found = roofline.footprint(self._task if self._gpu is not None else self._prepared().full.task)
+        return share.triton_share(self._seen, self._target, found.flops if found else None)
 
     def close(self) -> None:
         """Be done with what the candidate was tried on; before its runners are ended or given back."""
@@ -187,6 +189,7 @@ class Trial:
         kernels: list[KernelStats] = []
         beyond: RunnerFailed | None = None
         declined: dict[str, RunnerFailed] = {}
+        precise: RunnerFailed | None = None
         try:
             prepared = self._prepared()
             for variant in wanted(prepared):
@@ -194,6 +197,7 @@ class Trial:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
                     if _may_turn_down(variant, failure):
+                        precise = failure if variant.dtype is not None else precise
                         self._let_go(failure)
                         continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
@@ -222,6 +226,7 @@ class Trial:
             return _invalid(error)
         beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
         beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
+        beside += f"; it turns another precision down ({precise})" if precise is not None else ""
         return Outcome(True, f"{sizes(prepared)}; {plural(len(right), 'variant')}{beside}", kernels=kernels)
 
     def _let_go(self, failure: RunnerFailed) -> None:
@@ -252,6 +257,8 @@ class Trial:
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
                 return refused(findings)
             with self._room.beside():
+                if variant.dtype is not None:
+                    output = numerics.narrowed(output, material.truth.native)
                 mismatch = numerics.compare(material.truth, output, variant.label)
             if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
                 return refused(findings)
@@ -368,8 +375,11 @@ def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
     """Whether nothing is held against a candidate that does not take a variant.
 
     Other numbers may name another task, and are to be refused in so many words; sizes that are long in one dimension
-    need not stand so to each other.
+    need not stand so to each other. A kernel for the task's precision alone, by an assertion or by what Triton takes no
+    half precision for, answers the task: wrong values are another matter.
     """
+    if variant.dtype is not None:
+        return failure.finding.rule == "exception"
     if variant.values == "numbers":
         return conduct.turns_down(failure.finding)
     return variant.brief and failure.finding.rule == "exception"

@@ -1,4 +1,4 @@
-"""What `kernel.warmup(...)` gives where no kernel is compiled: it can be asked for its resources, and launched.
+"""What a launch, and a warm-up, gives where nothing is compiled: a kernel to be asked for its resources, and launched.
 
 Triton's tutorials size a persistent grid by the registers of the kernel that they warm up, and launch that. The figures
 are those of a kernel of middling size: how large a grid is must not change what a candidate computes.

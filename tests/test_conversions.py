@@ -1,0 +1,28 @@
+"""Numbers given to a launch, and casts to integers, are in the interpreter what they are on a GPU."""
+
+import pytest
+from judging import DOUBLE, FORWARD, KERNEL, double, judge, small
+
+from tritonsmith.verify.pool import Verifier
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("3e9", "2147483647.0"), ("-3e9", "-2147483648.0"), ("float('nan')", "0.0"), ("-7.9", "-7.0")],
+)
+def test_casts_to_integers_saturate(verifier: Verifier, value: str, expected: str) -> None:
+    task = small(f"return torch.where(x > 0, {expected}, x)", "torch.randn(64, 48)")
+    cast = f"tl.where(x > 0, (x * 0.0 + {value}).to(tl.int32).to(tl.float32), x)".replace("float('nan')", "NAN")
+    kernel = KERNEL.replace("2.0 * tl.load(x_ptr + offsets, mask=mask)", "y").replace(
+        "    tl.store", f"    x = tl.load(x_ptr + offsets, mask=mask)\n    y = {cast}\n    tl.store"
+    )
+    verdict = judge(verifier, task, double(kernel="NAN = tl.constexpr(float('nan'))\n\n\n" + kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+@pytest.mark.parametrize(("number", "right"), [("1.0", True), ("1.0 + 1e-12", True), ("1.001", False)])
+def test_a_number_given_to_a_launch_has_the_digits_of_float32(verifier: Verifier, number: str, right: bool) -> None:
+    kernel = KERNEL.replace("n, BLOCK", "n, one, BLOCK").replace("2.0 *", "(2.0 if one == 1.0 else 3.0) *")
+    forward = FORWARD.replace("x.numel(), B", f"x.numel(), {number}, B")
+    verdict = judge(verifier, DOUBLE, double(forward, kernel))
+    assert verdict.correct is right

@@ -1,0 +1,36 @@
+"""Loop variables in kernels are scalars, and divide as a GPU divides."""
+
+import pytest
+from judging import DOUBLE, KERNEL, double, judge
+from triton import language as tl
+
+from tritonsmith.verify.loops import Counted, counted
+from tritonsmith.verify.pool import Verifier
+
+LOOP = "    offsets = offsets.to(tl.int64)\n    for i in BOUNDS:\n        BODY\n"
+
+
+@pytest.mark.parametrize(("dividend", "divisor"), [(-4, 3), (4, -3), (-4, -3), (4, 3), (0, 5)])
+def test_division_rounds_towards_zero(dividend: int, divisor: int) -> None:
+    quotient = int(dividend / divisor)
+    assert (Counted(dividend) // divisor, Counted(dividend) % divisor) == (quotient, dividend - divisor * quotient)
+    assert (dividend // Counted(divisor), dividend % Counted(divisor)) == (quotient, dividend - divisor * quotient)
+
+
+def test_arithmetic_of_a_loop_variable_stays_one() -> None:
+    (last,) = (i for i in counted(3, 9, 4) if i > 3)
+    for found in (last + 1, 1 + last, 2 * last, last - 3, last << 1, last & 6):
+        assert type(found) is Counted
+    assert last + 1 == 8 and last == 7
+
+
+def test_a_loop_variable_has_a_type() -> None:
+    assert Counted(3).dtype == tl.int32
+
+
+@pytest.mark.parametrize("bounds", ["range(1)", "range(0, n, 1 << 30)", "tl.range(1)"])
+def test_a_loop_variable_may_be_made_wider(verifier: Verifier, bounds: str) -> None:
+    body = "offsets = i.to(tl.int64) * n + (i + 1).to(tl.int64) * offsets"
+    kernel = KERNEL.replace("    mask =", LOOP.replace("BOUNDS", bounds).replace("BODY", body) + "    mask =")
+    verdict = judge(verifier, DOUBLE, double(kernel=kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)

@@ -1,0 +1,41 @@
+"""Conversions in the interpreter as a GPU makes them: numbers given to a launch are float32, integers saturate.
+
+Triton hands a launch's Python float to its kernel as a float32; the interpreter would keep Python's double, which is no
+tensor and takes the type of what it meets. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
+what is too large becomes the largest, and what is no number zero.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+
+
+def install() -> None:
+    """Put them into the interpreter, for this process."""
+    convert: Callable[[object], object] = interpreter._implicit_cvt
+
+    def implicit_cvt(arg: object) -> object:
+        if isinstance(arg, float):
+            with np.errstate(over="ignore"):
+                data = np.array([arg], np.float32)
+            return tl.tensor(interpreter.TensorHandle(data, tl.float32), tl.float32)
+        return convert(arg)
+
+    interpreter._implicit_cvt = implicit_cvt  # type: ignore[assignment]
+    builder = interpreter.InterpreterBuilder
+    cast = builder.cast_impl
+
+    def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        kind = dst_type.scalar
+        if src.dtype.scalar.is_floating() and kind.is_int() and kind.primitive_bitwidth >= 32:
+            limits = np.iinfo(interpreter._get_np_dtype(kind))
+            found = np.nan_to_num(src.data.astype(np.float64), nan=0.0)
+            least, most = found <= limits.min, found >= limits.max
+            data = np.where(least | most, 0.0, found).astype(limits.dtype)
+            data = np.where(least, limits.dtype.type(limits.min), data)
+            return interpreter.TensorHandle(np.where(most, limits.dtype.type(limits.max), data), kind)
+        return cast(self, src, dst_type)
+
+    builder.cast_impl = cast_impl  # type: ignore[method-assign]
