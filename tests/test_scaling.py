@@ -1,5 +1,7 @@
 """Tasks scale through their own constants, related dimensions stay related, and a task that cannot is said to be so."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from judging import DOUBLE
@@ -264,3 +266,30 @@ def test_a_network_that_nothing_scales_is_told_soon(monkeypatch: pytest.MonkeyPa
     with pytest.raises(TaskError, match="cannot be scaled"):
         scaling.full(task)
     assert not built
+
+
+GROUPS = """import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, inputs, channels, groups):
+        super().__init__()
+        self.fc = nn.Linear(inputs, channels)
+        self.norm = nn.GroupNorm(groups, channels)
+
+    def forward(self, x):
+        return self.norm(self.fc(x))
+
+def get_inputs():
+    return [torch.rand(1024, 8192)]
+
+def get_init_inputs():
+    return [8192, 8192, 512]
+"""
+
+
+@pytest.mark.parametrize("version", [scaling.full, scaling.tiny])
+def test_groups_keep_several_channels(version: Callable[[Task], scaling.Scaled]) -> None:
+    """What is normalised alone is zero, whatever a candidate makes of the inputs."""
+    _, channels, groups = TaskModule.of(version(_task(GROUPS)).task).init_inputs()
+    assert isinstance(channels, int) and isinstance(groups, int) and channels >= 2 * groups

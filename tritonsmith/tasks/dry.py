@@ -4,6 +4,7 @@ What is remembered goes by the task's source. Where a task cannot run without da
 """
 
 import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -40,10 +41,12 @@ class Dry:
     """A forward on tensors that have shapes alone."""
 
     spread: tuple[object, ...]
-    """Of each operator which dimensions of its operands are spread over the result's.
+    """Of each operator which dimensions of its operands are spread over the result's, and whether it normalises single
+    elements.
 
     A size may turn a task into another one: halves of 3 have 2 elements and 1, and their product is no longer that of
-    equals; and a count of layers may be among the constants."""
+    equals; a count of layers may be among the constants; and channels in as many groups are all zero when they are
+    normalised."""
     flops: int
 
 
@@ -89,7 +92,8 @@ def same_operators(one: str, two: str) -> bool:
 
 
 class _Spread(TorchDispatchMode):
-    """Notes of each operator on several tensors which of their dimensions are one where the result's are not."""
+    """Notes of each operator on several tensors which of their dimensions are one where the result's are not; and of
+    one that normalises whether there is but one element to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,10 +108,24 @@ class _Spread(TorchDispatchMode):
         if self._count > LONG:
             raise _Long
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
+        if (together := _normalised(func, args)) is not None:
+            self.seen.append(together == 1)
         if isinstance(output, torch.Tensor) and len(given) > 1:
             ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
             self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
         return output
+
+
+def _normalised(func: OpOverload, args: tuple[object, ...]) -> int | None:
+    """How many elements an operator normalises together; None of one that does not."""
+    match func._schema.name, args:
+        case "aten::native_group_norm", (torch.Tensor() as x, _, _, int(batch), _, _, int(groups), *_):
+            return x.numel() // (batch * groups)
+        case "aten::native_layer_norm", (_, [*shape], *_):
+            return math.prod(shape)
+        case "aten::_softmax" | "aten::_log_softmax", (torch.Tensor() as x, int(dim), *_) if x.dim():
+            return x.shape[dim]
+    return None
 
 
 class _Long(Exception):

@@ -28,6 +28,8 @@ ROOMY_CAPS = (31, 63, 127, 255)
 """Halving down to these leaves 16 at least of what was 16 or more."""
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
 DIVISORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+BATCH, TINY_BATCH = 32, 4
+"""What a batch is brought down to where all other sizes are divided alike."""
 SMALL = 8
 """Constants up to this are kernel sizes, strides and groups more often than sizes; divided sizes leave them alone."""
 
@@ -279,7 +281,15 @@ def _versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tu
     alone = [sizing - {batch}] if batch in sizing else []
     for keep in [*alone, *keeps, arguments] if batch_first else [*keeps, arguments, *alone]:
         yield from capped(keep)
-    for keep, divisor in itertools.product(keeps, reversed(DIVISORS) if least_first else DIVISORS):
+    divisors = [*reversed(DIVISORS)] if least_first else DIVISORS
+    for divisor in divisors if batch > SMALL else ():
+
+        def apart(value: int, divisor: int = divisor) -> int:
+            most = TINY_BATCH if least_first else BATCH
+            return shrink(value, most) if value == batch else divided(value, divisor)
+
+        yield rescale(task.source, apart), max(map(apart, sizing))
+    for keep, divisor in itertools.product(keeps, divisors):
         if largest > divisor:
             source = rescale(task.source, lambda value, divisor=divisor: divided(value, divisor), keep)
             yield source, divided(largest, divisor)
