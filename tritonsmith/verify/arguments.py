@@ -45,6 +45,26 @@ def said(named: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={_word(value)}" for name, value in sorted(named.items()))
 
 
+def precise(named: Mapping[str, object]) -> dict[str, str]:
+    """The precision of those arguments that have one: tensors of floats, types, and what `tl.dot` is told in words."""
+    found: dict[str, str] = {}
+    for name, value in named.items():
+        value = value.value if isinstance(value, tl.constexpr) else value
+        kind = value.dtype if isinstance(value, torch.Tensor) else value
+        if isinstance(kind, (torch.dtype, tl.dtype)) and (bits := _float_bits(kind)):
+            found[name] = str(bits)
+        elif isinstance(kind, str):
+            found[name] = kind
+    return found
+
+
+def _float_bits(kind: torch.dtype | tl.dtype) -> int:
+    """0 of what is no float."""
+    if isinstance(kind, tl.dtype):
+        return kind.primitive_bitwidth if kind.is_floating() else 0
+    return kind.itemsize * 8 if kind.is_floating_point else 0
+
+
 def identity(function: object) -> str:
     """Which kernel a Triton function is, whatever it is called: its place in the source, and what it is made with.
 

@@ -133,7 +133,8 @@ def capture_launches(target: str) -> Launches:
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
         size = tuple(int(n) for n in (grid(bound) if callable(grid) else grid))  # type: ignore
         arguments.check_grid(launches, self.__name__, size)
-        launches.add(Launch(self.__name__, size, said=arguments.said(bound), which=arguments.identity(self)))
+        said, which = arguments.said(bound), arguments.identity(self)
+        launches.add(Launch(self.__name__, size, said=said, which=which, precise=arguments.precise(bound)))
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")
         known = next((one for one in launches.captured if isinstance(one, Captured) and one.key == key), None)
         if known is not None:

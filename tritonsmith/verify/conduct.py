@@ -5,7 +5,7 @@ stores must reach the output. Computes no values: that is `numerics`. Rules over
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tritonsmith.types import Finding
 from tritonsmith.verify.observe import MAX_LAUNCHES
@@ -124,6 +124,37 @@ def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
         for finding in check_run({**seen, "touched": True, "untouched": []}, policy)
         if finding.rule != "host-compute"
     ]
+
+
+ROUGH = {"tf32"}
+"""What a kernel may be told in words, by which products are of lower precision than by other words."""
+
+
+def less_precise(own: Collection[Mapping[str, object]], runs: Collection[Mapping[str, object]]) -> list[Finding]:
+    """What kernels are given at the task's own sizes (launches there) that is of lower precision than in any run.
+
+    A kernel that was run is meant; one that was not has no values to be told by.
+    """
+    known: dict[tuple[str, str], set[str]] = {}
+    for name, argument, kind in _precise(runs):
+        known.setdefault((name, argument), set()).add(kind)
+    for name, argument, kind in _precise(own):
+        kinds = known.get((name, argument))
+        bits = {int(one) for one in kinds or () if one.isdigit()}
+        lower = kind.isdigit() and int(kind) < min(bits, default=0)
+        if lower or (kinds and kind in ROUGH - kinds):
+            what = f"{kind} bits" if lower else kind
+            message = f"at the task's own sizes {name} is given {argument} in {what}, as nowhere that it was run"
+            return [Finding(rule="lower-precision", message=message)]
+    return []
+
+
+def _precise(launches: Collection[Mapping[str, object]]) -> Iterator[tuple[str, str, str]]:
+    """Kernel, argument and precision of each argument that has one."""
+    for row in launches:
+        kinds = row.get("precise")
+        for argument, kind in kinds.items() if isinstance(kinds, Mapping) else ():
+            yield str(row.get("name")), str(argument), str(kind)
 
 
 _COVERED = 0.9

@@ -66,7 +66,9 @@ def install(launches: Launches) -> None:
                 return launches.cover.run(self, args, kwargs, tally)
             finally:
                 current.pop()
-        launch = Launch(self.fn.__name__, (), said=_said(self, args, kwargs), which=which[-1] if which else "")
+        bound = _bound(self, args, kwargs)
+        said, exact = arguments.said(bound), arguments.precise(bound)
+        launch = Launch(self.fn.__name__, (), said=said, which=which[-1] if which else "", precise=exact)
         arguments.check(launches, launch.name, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
@@ -214,14 +216,17 @@ def _unchanged(grid: object, launches: Launches) -> object:
     return sized
 
 
-def _said(executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+def _bound(
+    executor: interpreter.GridExecutor, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Mapping[str, object]:
+    """A launch's arguments by name; none of one that does not fit its kernel."""
     named = {name: value for name, value in kwargs.items() if name in executor.arg_names}
     try:
         bound = inspect.signature(executor.fn).bind(*args, **named)
         bound.apply_defaults()
-        return arguments.said(bound.arguments)
+        return bound.arguments
     except TypeError:  # the launch will say so
-        return ""
+        return {}
 
 
 def _know_aliases() -> None:

@@ -46,6 +46,8 @@ class Launch:
     """What it was given besides tensors, where that is known; see `arguments.said`."""
     which: str = ""
     """Which of the kernels of its name it is, where that is known; see `arguments.identity`."""
+    precise: dict[str, str] = field(default_factory=dict)
+    """By an argument's name the precision that it names or has, where that is known; see `arguments.precise`."""
 
 
 @dataclass

@@ -141,7 +141,9 @@ class Trial:
         if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
             return refused([conduct.COPIED])
         try:
-            findings = self._uncovered() or self._integrity() or self._sanitized()
+            own = self._compiling.launched or []
+            findings = conduct.less_precise(own, rows(self._seen, "launches"))
+            findings = findings or self._uncovered() or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return refused(findings) if findings else outcome
