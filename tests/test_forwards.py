@@ -40,7 +40,7 @@ class Talk(Conversation):
         self._there = False
 
     def ask(
-        self, mode: str, header: dict[str, object], tree: object = None, room: int = 0
+        self, mode: str, header: dict[str, object], tree: object = None, room: int = 0, free: bool = False
     ) -> tuple[dict[str, object], wire.Tree]:
         do = str(header["do"])
         marks = "".join(f" {name}" for name in ("kept", "keep", "refill") if header.get(name))
@@ -146,9 +146,9 @@ def test_on_the_cpu_a_right_candidate_is_built_once_for_each_size(
     asked: list[str] = []
     real = Conversation.ask
 
-    def ask(self: Conversation, mode: str, header: dict[str, object], *rest: object) -> object:
+    def ask(self: Conversation, mode: str, header: dict[str, object], *rest: object, **named: object) -> object:
         asked.append(str(header["do"]))
-        return real(self, mode, header, *rest)  # type: ignore[arg-type]
+        return real(self, mode, header, *rest, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Conversation, "ask", ask)
     judged = Judge(VerifyConfig(device="cpu"), verifier._crew._extensions, "cpu", verifier._zygotes)
