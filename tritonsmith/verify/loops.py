@@ -2,7 +2,7 @@
 
 The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
 it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
-constants, which stay Python's.
+constants, which stay Python's. What a rewritten kernel calls by name has names that no candidate can define.
 """
 
 import ast
@@ -12,7 +12,8 @@ from typing import Any, SupportsIndex
 import triton.language as tl
 from triton.runtime import interpreter
 
-_NAME = "_tritonsmith_counted"
+_COUNTED, _SEMANTIC = "range of a kernel", "semantic of the interpreter"
+"""Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
 
 
 class Counted(int):
@@ -65,19 +66,28 @@ def counted(*bounds: SupportsIndex) -> Iterable[Counted]:
 
 
 class _Loops(interpreter.ASTTransformer):
-    """Triton's transformer, whose `range` is `counted`."""
+    """Triton's transformer, whose `range` is `counted`, and whose names are its own."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """What is assigned becomes a tensor, by the interpreter's own hand."""
+        node = super().visit_Assign(node)
+        for part in ast.walk(node.value):
+            if isinstance(part, ast.Name) and part.id == "interpreter_semantic":
+                part.id = _SEMANTIC
+        return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Count otherwise; bounds and body are gone over as ever."""
         called = node.iter
         if isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "range":
-            called.func.id = _NAME
+            called.func.id = _COUNTED
         return self.generic_visit(node)
 
 
 def install() -> None:
     """Put them into the interpreter, for this process."""
-    setattr(interpreter, _NAME, counted)  # its globals are among a kernel's
+    setattr(interpreter, _COUNTED, counted)  # its globals are among a kernel's
+    setattr(interpreter, _SEMANTIC, interpreter.interpreter_semantic)
     interpreter.FunctionRewriter.ast_transformer = _Loops()
     patch = interpreter._patch_lang_core
 
