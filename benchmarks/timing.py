@@ -1,24 +1,26 @@
 """A/A: a kernel timed against itself, as reference and as candidate, 30 kernels of 3 us to 10 ms; needs a GPU.
 
-    python benchmarks/timing.py [--kernels 30] [--sessions 20]
+    python benchmarks/timing.py [--kernels 30] [--sessions 20] [--minutes 8]
 
 The same Triton kernel is the task's `Model`, run by the judge, and the candidate's `ModelNew`, run in a runner's
 process, so every speedup but 1 is the timing's own error. Each session is a runner and inputs of its own. Three ways
 are compared on the same processes: `calibrated` as the verifier does it, `trimmed` (the source documents': 10 warm-ups,
 50 event-timed trials, 10 % trimmed at each end, reference first and candidate after, launches not hidden) and `single`
 (extension 4 off). Printed: the share of sessions whose speedup is within 1 % of 1, the coefficient of variation of the
-candidate's time over the sessions, and the share of sessions whose interval excludes 1.
+candidate's time over the sessions, and the share of sessions whose interval excludes 1. Each kernel has its first
+session before any has its second, and no second begins after the given minutes: how many there were is printed.
 """
 
 import contextlib
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 from rich.table import Table
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -88,21 +90,19 @@ def kernels(count: int) -> list[tuple[int, int]]:
     return chosen
 
 
-def sessions(judge: Judge, size: int, repeats: int, count: int) -> dict[str, list[Session]]:
-    """Time one kernel against itself in so many sessions."""
+def session(judge: Judge, size: int, repeats: int) -> dict[str, Session]:
+    """Time one kernel against itself in each way, with one runner."""
     source = KERNEL.format(name="Model", repeats=repeats) + INPUTS.format(size=size)
     task = Task(id=f"{size}x{repeats}", level=1, source=source)
-    candidate = KERNEL.format(name="ModelNew", repeats=repeats)
-    found: dict[str, list[Session]] = {way: [] for way in WAYS}
-    for _ in range(count):
-        for way, result in _session(judge, task, candidate).items():
-            speedup = result.speedup
-            significant = speedup.low > 1 or speedup.high < 1
-            found[way].append(Session(speedup.median, result.candidate_ms, significant))
+    found = {}
+    for way, result in _timings(judge, task, KERNEL.format(name="ModelNew", repeats=repeats)).items():
+        speedup = result.speedup
+        significant = speedup.low > 1 or speedup.high < 1
+        found[way] = Session(speedup.median, result.candidate_ms, significant)
     return found
 
 
-def _session(judge: Judge, task: Task, candidate: str) -> dict[str, Timing]:
+def _timings(judge: Judge, task: Task, candidate: str) -> dict[str, Timing]:
     gpu = judge.gpu
     if gpu is None:
         raise SystemExit("benchmarks/timing.py needs a GPU")
@@ -141,6 +141,7 @@ def _build(talk: Conversation) -> None:
 def main(
     count: int = typer.Option(30, "--kernels"),
     repeated: int = typer.Option(20, "--sessions"),
+    minutes: float = 60.0,
     isolation: str = "process",
 ) -> None:
     """Measure and print."""
@@ -148,22 +149,32 @@ def main(
     if not torch.cuda.is_available():
         raise SystemExit("benchmarks/timing.py needs a GPU")
     settings = VerifyConfig.model_validate({"device": "cuda", "isolation": isolation, "workers": 1})
-    everything: dict[str, list[list[Session]]] = {way: [] for way in WAYS}
-    table = Table("us", *(f"{way}: {what}" for way in WAYS for what in ("within 1 %", "CV %", "significant")))
+    chosen, ends = kernels(count), time.monotonic() + 60 * minutes
+    found: list[dict[str, list[Session]]] = [{way: [] for way in WAYS} for _ in chosen]
     zygote = Zygote(interpret=False)
     judge = Judge(settings, ExtensionsConfig(), "cuda", {"capture": zygote, "cuda": zygote})
-    with contextlib.closing(zygote), contextlib.closing(judge):
-        for size, repeats in track(kernels(count), console=Console(stderr=True), disable=not console.is_terminal):
-            found = sessions(judge, size, repeats, repeated)
-            row = [f"{1e3 * np.median([s.milliseconds for s in found['calibrated']]):.1f}"]
-            for way in WAYS:
-                everything[way].append(found[way])
-                row += _cells(found[way])
-            table.add_row(*row)
+    with contextlib.closing(zygote), contextlib.closing(judge), Progress(console=Console(stderr=True)) as bar:
+        asked = bar.add_task("sessions", total=repeated * count)
+        for number in range(repeated):
+            if number and time.monotonic() > ends:
+                break
+            for kernel, (size, repeats) in zip(found, chosen, strict=True):
+                for way, one in session(judge, size, repeats).items():
+                    kernel[way].append(one)
+                bar.advance(asked)
+    show(console, found)
+
+
+def show(console: Console, found: list[dict[str, list[Session]]]) -> None:
+    """Print each kernel and, for each way, all of them."""
+    table = Table("us", *(f"{way}: {what}" for way in WAYS for what in ("within 1 %", "CV %", "significant")))
+    for kernel in found:
+        microseconds = 1e3 * np.median([one.milliseconds for one in kernel["calibrated"]])
+        table.add_row(f"{microseconds:.1f}", *(cell for way in WAYS for cell in _cells(kernel[way])))
     console.print(table)
     for way in WAYS:
-        flat = [session for kernel in everything[way] for session in kernel]
-        variations = [_variation(kernel) for kernel in everything[way]]
+        flat = [one for kernel in found for one in kernel[way]]
+        variations = [_variation(kernel[way]) for kernel in found]
         console.print(
             f"{way}: within 1 % of 1 in {_share(abs(s.speedup - 1) <= 0.01 for s in flat):.1%} of {len(flat)}; "
             f"CV median {np.median(variations):.2%}, worst {max(variations):.2%}, "
