@@ -4,11 +4,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 
-from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.gpu import Gpu, Part
 
 
 def _start(work: Callable[[], None]) -> threading.Thread:
@@ -76,6 +77,27 @@ def test_memory_is_planned() -> None:
 def test_more_memory_than_there_is_gets_it_alone() -> None:
     gpu = Gpu(0, memory=100)
     assert _waits_for(gpu, lambda: gpu.room(10_000), lambda: gpu.room(1))
+
+
+def test_a_thread_that_has_memory_does_not_wait_for_itself() -> None:
+    gpu = Gpu(0, memory=100)
+    with gpu.room(10_000):
+        assert gpu.whole
+        with gpu.room(60):
+            assert gpu.whole
+    assert not gpu.whole
+
+
+def test_a_thread_that_has_some_memory_may_not_wait_for_more() -> None:
+    gpu = Gpu(0, memory=100)
+    with gpu.room(10), pytest.raises(RuntimeError, match="may not wait for more"), gpu.room(20):
+        pass
+
+
+def test_runners_and_judges_take_memory_before_any_work(tmp_path: Path) -> None:
+    few, many = (Gpu(0, Part(tmp_path, judges=4, runners=count), memory=100 << 30) for count in (1, 25))
+    assert few.usable - many.usable == 24 << 30
+    assert Gpu(0, Part(tmp_path, runners=1000), memory=100 << 30).usable > 20 << 30
 
 
 @pytest.mark.parametrize(("kept", "given_back"), [(2 << 30, True), (1 << 20, False)])

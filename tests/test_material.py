@@ -1,14 +1,19 @@
 """What candidates are tried on: shared by those that are under way together, and by nobody else."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
-from judging import DOUBLE, SUITE, small
+from judging import DOUBLE, FORWARD, SUITE, double, judge, small
 
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.variants import Variant
-from tritonsmith.types import Task
-from tritonsmith.verify import observe
+from tritonsmith.types import Mismatch, Task
+from tritonsmith.verify import judge as judge_module
+from tritonsmith.verify import material, numerics, observe
 from tritonsmith.verify.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.pool import Verifier
 
 GIVEN = Variant("as given", DOUBLE)
 FAILS = Task(id="fails", level=1, source=DOUBLE.source.replace("2.0 * x", "x @ x"))
@@ -76,6 +81,42 @@ def test_variants_differ() -> None:
 def test_a_variant_on_which_the_reference_fails_does_not_exist() -> None:
     draws = Supply(cuda=False, budget=1 << 20).join(FAILS)
     assert isinstance(draws.material(Variant("as given", FAILS)), Fails)
+
+
+def test_a_variant_that_does_not_exist_keeps_no_memory() -> None:
+    task = Task(id="fails", level=1, source=FAILS.source.replace("64, 48", "61, 47"))
+    found = Supply(cuda=False, budget=1 << 20).join(task).material(Variant("as given", task))
+    gc.collect()
+    assert isinstance(found, Fails)
+    assert not [one for one in gc.get_objects() if type(one) is torch.Tensor and one.shape == (61, 47)]
+
+
+def test_a_gpu_that_is_full_says_nothing_of_a_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(material, "truth_of", full)
+    with pytest.raises(torch.OutOfMemoryError):
+        Supply(cuda=False, budget=1 << 20).join(DOUBLE).material(GIVEN)
+
+
+def test_a_variant_that_is_turned_down_keeps_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    compare = numerics.compare
+
+    def counted(truth: numerics.Truth, output: object, label: str) -> Mismatch | None:
+        gc.collect()
+        held.append(sum(type(one) is Material for one in gc.get_objects()))
+        return compare(truth, output, label)
+
+    monkeypatch.setattr(numerics, "compare", counted)
+    monkeypatch.setattr(judge_module, "_KEPT", 0)
+    picky = double("        assert x.dtype == torch.float32 and x.shape[0] % 2 == 0\n" + FORWARD)
+    settings = VerifyConfig(device="cpu", workers=1, timing=False)
+    with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as verifier:
+        verdict = judge(verifier, DOUBLE, picky)
+    assert verdict.stages[3].detail.count("down") > 1
+    assert max(held) == 1
 
 
 def test_contents_for_the_same_storage_have_their_own_truth() -> None:

@@ -203,7 +203,8 @@ class _Courts:
                 order = Order.read(text)
                 spare = -(-order.settings.spare // self._place.judges)
                 settings = order.settings.model_copy(update={"spare": spare})
-                parts = [Part(gates, self._place.judges) for gates in self._place.gates]
+                judges, seats = self._place.judges, -(-self._place.seats // max(len(self._place.gates), 1))
+                parts = [Part(gates, judges, judges * (seats + spare)) for gates in self._place.gates]
                 first = next(iter(self._courts.values()), None)
                 before = first.bench if first is not None and isinstance(first.bench, Crew) else None
                 crew = Crew(settings, order.extensions, order.device, parts, before)

@@ -5,6 +5,7 @@ It knows what a runner holds, so that nothing is built or compiled twice. Decide
 
 import secrets
 
+import torch
 from torch import nn
 
 from tritonsmith.tasks import scaling
@@ -78,7 +79,12 @@ class Forwards:
         if self._loaded is not None and self._loaded[0] == variant:
             return self._loaded[1]
         with self._room.beside():
-            return self.draws.material(variant)
+            try:
+                return self.draws.material(variant)
+            except torch.OutOfMemoryError as error:
+                if not self._room.whole:
+                    raise
+                return Fails(error.with_traceback(None))
 
     def existing(self, variant: Variant) -> Material:
         """A variant's material; raises TaskError where the reference fails on it."""

@@ -22,8 +22,13 @@ _IDLE = 1 << 30
 """Bytes that a judge process may keep without using them; torch keeps for each thread's stream what that freed."""
 _SCARCE = 2 << 30
 """Bytes left on a GPU below which who asks for memory in vain may have been refused for what others took."""
-_USABLE = 0.85
-"""Share of the GPU's memory that admitted work may plan with; contexts and allocators' slack take the rest."""
+_USABLE = 0.94
+"""Share of the GPU's memory that is there for contexts and for work; the rest is what judges keep for others to use."""
+_RUNNER, _JUDGE = 1 << 30, 2 << 30
+"""Bytes that a runner and a judge process take without any work (612 to 1,980 MiB a runner, nearly all 734; a judge's
+own context and `_IDLE`)."""
+_LEAST = 0.3
+"""Share of the memory that work may plan with however many runners there are."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class Part:
     """A folder that all the processes on this GPU share, for their turnstiles."""
     judges: int = 1
     """How many processes there are."""
+    runners: int = 0
+    """How many runners all of them have there."""
 
 
 @dataclass
@@ -56,8 +63,12 @@ class Gpu:
         self.index, self.part = index, part or Part(scratch.new())
         self.memory = memory if memory is not None else torch.cuda.get_device_properties(index).total_memory
         self._turns, self._memory = Turnstile(self.part.gates / "turns"), Turnstile(self.part.gates / "memory")
-        self._share = self.memory * _USABLE / self.part.judges
+        idle = self.part.runners * _RUNNER + (self.part.judges * _JUDGE if self.part.runners else 0)
+        self.usable = max(int(self.memory * _USABLE - idle), int(self.memory * _LEAST))
+        """Bytes that admitted work may plan with."""
+        self._share = self.usable / self.part.judges
         """Bytes that this process plans with by itself."""
+        self._mine = threading.local()
         self._changed = threading.Condition()
         self._planned = 0
         self.use = Use()
@@ -75,15 +86,33 @@ class Gpu:
     def room(self, needs: int) -> Iterator[None]:
         """Plan with `needs` bytes of memory; more than there is is taken for all of it, and then admits nobody else.
 
-        A process plans with its share; what needs more than that waits until no process plans with any.
+        A process plans with its share; what needs more than that waits until no process plans with any. A thread that
+        plans with as much already has it.
         """
-        planned = min(needs, int(self.memory * _USABLE))
+        planned, before = min(needs, self.usable), self._planned_here
+        if planned <= before:
+            yield
+            return
+        if before:
+            raise RuntimeError("a thread that plans with some memory may not wait for more: others may wait for its")
         try:
             with self._memory.alone() if planned > self._share else self._planning(planned):
+                self._mine.planned = planned
                 yield
         finally:
+            self._mine.planned = 0
             if planned > _IDLE:
                 self.tidy()
+
+    @property
+    def whole(self) -> bool:
+        """Whether this thread plans with all the memory, so that no other candidate takes any."""
+        return self._planned_here >= self.usable
+
+    @property
+    def _planned_here(self) -> int:
+        planned: int = getattr(self._mine, "planned", 0)
+        return planned
 
     def tidy(self) -> None:
         """Give back what torch keeps of freed memory, if it is much: others cannot use it."""

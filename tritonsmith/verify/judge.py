@@ -91,7 +91,8 @@ class Judge:
             if wanting:
                 # What others took says nothing of this one.
                 torch.cuda.empty_cache()
-                verdict, _ = self._judge(task, candidate, None)
+                with self.gpu.room(self.gpu.memory):
+                    verdict, _ = self._judge(task, candidate, None)
             return verdict
 
     def _judge(self, task: Task, candidate: Candidate, began: float | None) -> tuple[Verdict, bool]:

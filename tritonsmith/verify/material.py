@@ -242,8 +242,10 @@ class Draws:
             inputs = self.inputs(variant)
             model = self.model(variant)
             truth = replace(truth_of(model, inputs), faint=variant.values != "small")
+        except torch.OutOfMemoryError:
+            raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant
-            return Fails(error)
+            return Fails(error.with_traceback(None))  # which would keep the inputs and the model
         fine = finite(truth.native)
         return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
 

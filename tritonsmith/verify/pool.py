@@ -177,7 +177,8 @@ class Verifier:
         """Threads of this process that judge, or processes; those of a lender of the same kind."""
         gates = [scratch.new() for _ in range(gpus)]
         if self.judges == 1:
-            parts = [Part(folder) for folder in gates]
+            runners = -(-self.workers // max(len(gates), 1)) + self._settings.spare
+            parts = [Part(folder, runners=runners) for folder in gates]
             return Crew(self._settings, extensions, self.device, parts, lender if isinstance(lender, Crew) else None)
         places = _places(self.judges, self.workers, gates)
         before = lender if isinstance(lender, Panel) else None

@@ -36,6 +36,11 @@ class Room:
         """Wait until so many bytes may be planned with; not while the GPU is used."""
         return contextlib.nullcontext() if self._gpu is None else self._gpu.room(needs)
 
+    @property
+    def whole(self) -> bool:
+        """Whether this thread has all the memory there is: what does not fit now never does."""
+        return self._gpu is not None and self._gpu.whole
+
     def needs(self, variant: Variant) -> int:
         """Bytes of GPU memory that a variant takes at its peak; 0 on the CPU."""
         if self._gpu is None:
@@ -53,7 +58,7 @@ class Room:
         if self._gpu is None:
             return 2.0 if prepared.full.cap is None else 1.25
         given = self.needs(Variant("as given", self._task)) // _PEAK
-        room = min(_MOST_ELEMENTS / max(_largest(self._task), 1), 0.1 * self._gpu.memory / max(1, given))
+        room = min(_MOST_ELEMENTS / max(_largest(self._task), 1), self._gpu.usable / _PEAK / max(1, given))
         return next((growth for growth in (2.0, 1.5, 1.25, 1.1) if growth**2 <= room), 1.05)
 
 

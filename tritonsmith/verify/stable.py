@@ -18,6 +18,8 @@ from tritonsmith.verify.zygote import Runner, Zygote
 MOST = 100
 """Candidates after which a pooled runner is replaced: code that Triton has loaded is never unloaded."""
 _WARM_SECONDS = 120.0
+_PAUSE = 0.5
+"""Seconds until a start is tried again for which the GPU had no memory left; what others plan with comes back."""
 
 
 @dataclass
@@ -88,11 +90,15 @@ class Stable:
         future.add_done_callback(ready)
 
     def _new(self) -> Warm:
-        folder = scratch.new()
-        warm = Warm(self._zygote.start(self._limits(folder), folder, self._gpu))
         deadline = time.monotonic() + _WARM_SECONDS
-        wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
-        reply, _ = wire.receive(warm.runner.channel, deadline)
-        if "error" in reply:
-            raise RuntimeError(f"a runner could not start on the GPU: {reply['error']}")
-        return warm
+        while True:
+            folder = scratch.new()
+            warm = Warm(self._zygote.start(self._limits(folder), folder, self._gpu))
+            wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
+            reply, _ = wire.receive(warm.runner.channel, deadline)
+            if "error" not in reply:
+                return warm
+            self.end(warm)
+            if "out of memory" not in str(reply["error"]) or time.monotonic() + _PAUSE > deadline:
+                raise RuntimeError(f"a runner could not start on the GPU: {reply['error']}")
+            time.sleep(_PAUSE)

@@ -189,9 +189,10 @@ class Trial:
     ) -> Outcome:
         right: list[str] = []
         kernels: list[KernelStats] = []
-        beyond: RunnerFailed | None = None
-        declined: dict[str, RunnerFailed] = {}
-        precise: RunnerFailed | None = None
+        # Findings and not exceptions, which would keep what the variant was tried on.
+        beyond: Finding | None = None
+        declined: dict[str, Finding] = {}
+        precise: Finding | None = None
         try:
             prepared = self._prepared()
             for variant in wanted(prepared):
@@ -199,16 +200,16 @@ class Trial:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
                     if _may_turn_down(variant, failure):
-                        precise = failure if variant.dtype is not None else precise
+                        precise = failure.finding if variant.dtype is not None else precise
                         self._let_go(failure)
                         continue
                     if variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
-                        declined[variant.label] = failure
+                        declined[variant.label] = failure.finding
                         self._let_go(failure)
                         continue
                     if not conduct.beyond_hardware(variant.label, failure.finding, self._gpu is not None):
                         raise
-                    beyond = failure
+                    beyond = failure.finding
                     self._talk.ask(self._forwards.mode, {"do": "release"})
                     continue
                 if outcome is None:
@@ -219,16 +220,16 @@ class Trial:
                 right.append(variant.label)
                 kernels = kernels or outcome.kernels
             if beyond is not None and not conduct.told_at_other_sizes(right):
-                raise beyond
+                raise RunnerFailed(beyond)
             if declined and not self._right_at_two(prepared, right) and not self._right_twice_as_large(prepared):
-                raise next(iter(declined.values()))
+                raise RunnerFailed(next(iter(declined.values())))
         except RunnerFailed as failure:
             return self._failed(failure)
         except TaskError as error:
             return _invalid(error)
-        beside = f"; larger dimensions are beyond the hardware ({beyond})" if beyond is not None else ""
-        beside += "".join(f"; it turns {label} down ({failure})" for label, failure in declined.items())
-        beside += f"; it turns another precision down ({precise})" if precise is not None else ""
+        beside = f"; larger dimensions are beyond the hardware ({beyond.message})" if beyond is not None else ""
+        beside += "".join(f"; it turns {label} down ({finding.message})" for label, finding in declined.items())
+        beside += f"; it turns another precision down ({precise.message})" if precise is not None else ""
         return Outcome(True, f"{sizes(prepared)}; {plural(len(right), 'variant')}{beside}", kernels=kernels)
 
     def _let_go(self, failure: RunnerFailed) -> None:
@@ -360,7 +361,8 @@ class Trial:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""
         variant = Variant("values x -1000", task, factor=-1000.0)
         try:
-            seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
+            with self._room.taken(self._room.needs(variant)):
+                seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
         except RunnerFailed:
             return True
         return conduct.made_by_torch(seen)

@@ -1,0 +1,55 @@
+"""Runners that wait with a GPU context: one that could not start is tried again only where that may help."""
+
+import socket
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tritonsmith.config import VerifyConfig
+from tritonsmith.verify import stable, wire
+from tritonsmith.verify.limits import runner_limits
+from tritonsmith.verify.stable import Stable
+from tritonsmith.verify.zygote import Runner, Zygote
+
+
+class Zygotes:
+    """Starts what answers as it is told, one answer a runner, and no process."""
+
+    def __init__(self, answers: list[dict[str, object]]) -> None:
+        self.answers, self.ended = answers, 0
+        self._theirs: list[socket.socket] = []
+
+    def start(self, limits: object, folder: Path | None = None, gpu: int | None = None) -> Runner:
+        ours, theirs = socket.socketpair()
+        self._theirs.append(theirs)
+        wire.send(theirs, self.answers.pop(0))
+        return Runner(pid=0, channel=ours, folder=folder)
+
+    def end(self, runner: Runner) -> int:
+        self.ended += 1
+        return 0
+
+
+def _stable(zygotes: Zygotes, monkeypatch: pytest.MonkeyPatch) -> Stable:
+    monkeypatch.setattr(stable, "_PAUSE", 0.01)
+    settings = VerifyConfig(device="cpu")
+    return Stable(cast(Zygote, zygotes), lambda folder: runner_limits(settings, 1.0, folder), 0, pooled=True, spare=0)
+
+
+FULL: dict[str, object] = {"error": {"message": "CUDA error: out of memory"}}
+
+
+def test_a_start_for_which_there_is_no_memory_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygotes = Zygotes([FULL, FULL, {"warm": True}])
+    runners = _stable(zygotes, monkeypatch)
+    runners.take()
+    assert zygotes.ended == 2 and not zygotes.answers
+    runners.close()
+
+
+def test_another_failure_of_a_start_is_the_verifier_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    runners = _stable(Zygotes([{"error": {"message": "CUDA error: no device"}}, {}]), monkeypatch)
+    with pytest.raises(RuntimeError, match="no device"):
+        runners.take()
+    runners.close()
