@@ -38,7 +38,8 @@ class Stable:
         self._zygote, self._limits, self._gpu = zygote, limits, gpu
         self._pooled, self._spare = pooled, spare
         self._idle: list[Warm] = []
-        self._lock = threading.Lock()
+        # A start that ends at once is told of in the thread that asked for it, which holds the lock.
+        self._lock = threading.RLock()
         # One at a time: contexts that are created side by side queue in the driver and take as long.
         self._starter = ThreadPoolExecutor(2, thread_name_prefix="tritonsmith-warm")
         self._starting: list[Future[Warm]] = []
