@@ -343,7 +343,8 @@ class Trial:
         if self._sanitizer is None:
             return []
         variant = Variant("as given", self._prepared().tiny.task)
-        with AT_ONCE, self._room.taken(self._room.needs(variant)), self._room.beside():
+        # The memory first: who has all of it would else wait here for who waits for memory.
+        with self._room.taken(self._room.needs(variant)), AT_ONCE, self._room.beside():
             model, inputs = self._forwards.draws.model(variant), self._forwards.draws.inputs(variant)
             header, tree = self._forwards.plan(variant, model)
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
