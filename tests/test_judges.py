@@ -329,7 +329,13 @@ def test_those_who_want_it_alone_do_not_keep_out_sharers_for_good(tmp_path: Path
     assert turns.count("shared") == turns.count("alone") == 80
 
 
-def test_what_needs_more_memory_than_a_process_plans_with_waits_for_all_processes(tmp_path: Path) -> None:
+def test_memory_is_divided_among_all_processes(tmp_path: Path) -> None:
+    one, other = (Gpu(0, Part(tmp_path, judges=2), memory=1000) for _ in range(2))
+    with one.room(700), other.room(200):
+        pass
+
+
+def test_what_needs_more_memory_than_is_left_waits_for_all_processes(tmp_path: Path) -> None:
     one, other = (Gpu(0, Part(tmp_path, judges=2), memory=1000) for _ in range(2))
     begun = threading.Event()
 

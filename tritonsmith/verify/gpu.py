@@ -1,10 +1,11 @@
 """Who may use one GPU when: many candidates at once while values are computed, one alone while it is timed.
 
 Also admits work by the memory it needs, so that candidates of large tasks wait for each other instead of failing.
-Both hold among all the processes that judge on the GPU; see `turnstile`. Nobody may wait for room while sharing: take
-the room first. Knows nothing of candidates.
+Both hold among all the processes that judge on the GPU; see `turnstile` and `allotment`. Nobody may wait for room while
+sharing: take the room first. Knows nothing of candidates.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import torch
 
 from tritonsmith.brisk import brisk
 from tritonsmith.verify import scratch
+from tritonsmith.verify.allotment import Allotment
 from tritonsmith.verify.turnstile import Turnstile
 
 _IDLE = 1 << 30
@@ -27,6 +29,8 @@ _USABLE = 0.94
 _RUNNER, _JUDGE = 1 << 30, 2 << 30
 """Bytes that a runner and a judge process take without any work (612 to 1,980 MiB a runner, nearly all 734; a judge's
 own context and `_IDLE`)."""
+_PARTS = 128
+"""Parts that the memory is planned in."""
 _LEAST = 0.3
 """Share of the memory that work may plan with however many runners there are."""
 
@@ -62,15 +66,11 @@ class Gpu:
         """`part`: what is this process's where several judge on the GPU; `memory`: bytes, where not the GPU's own."""
         self.index, self.part = index, part or Part(scratch.new())
         self.memory = memory if memory is not None else torch.cuda.get_device_properties(index).total_memory
-        self._turns, self._memory = Turnstile(self.part.gates / "turns"), Turnstile(self.part.gates / "memory")
+        self._turns, self._memory = Turnstile(self.part.gates / "turns"), Allotment(self.part.gates / "memory", _PARTS)
         idle = self.part.runners * _RUNNER + (self.part.judges * _JUDGE if self.part.runners else 0)
         self.usable = max(int(self.memory * _USABLE - idle), int(self.memory * _LEAST))
         """Bytes that admitted work may plan with."""
-        self._share = self.usable / self.part.judges
-        """Bytes that this process plans with by itself."""
-        self._mine = threading.local()
-        self._changed = threading.Condition()
-        self._planned = 0
+        self._mine, self._counting = threading.local(), threading.Lock()
         self.use = Use()
 
     @property
@@ -86,8 +86,7 @@ class Gpu:
     def room(self, needs: int) -> Iterator[None]:
         """Plan with `needs` bytes of memory; more than there is is taken for all of it, and then admits nobody else.
 
-        A process plans with its share; what needs more than that waits until no process plans with any. A thread that
-        plans with as much already has it.
+        A thread that plans with as much already has it.
         """
         planned, before = min(needs, self.usable), self._planned_here
         if planned <= before:
@@ -96,7 +95,7 @@ class Gpu:
         if before:
             raise RuntimeError("a thread that plans with some memory may not wait for more: others may wait for its")
         try:
-            with self._memory.alone() if planned > self._share else self._planning(planned):
+            with self._memory.taken(math.ceil(_PARTS * planned / self.usable)):
                 self._mine.planned = planned
                 yield
         finally:
@@ -118,19 +117,6 @@ class Gpu:
         """Give back what torch keeps of freed memory, if it is much: others cannot use it."""
         if torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index) > _IDLE:
             torch.cuda.empty_cache()
-
-    @contextmanager
-    def _planning(self, planned: int) -> Iterator[None]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._planned + planned <= self._share)
-            self._planned += planned
-        try:
-            with self._memory.shared():
-                yield
-        finally:
-            with self._changed:
-                self._planned -= planned
-                self._changed.notify_all()
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -160,5 +146,5 @@ class Gpu:
                 self._count(Use(alone=time.monotonic() - began, waited=began - asked))
 
     def _count(self, use: Use) -> None:
-        with self._changed:
+        with self._counting:
             self.use += use

@@ -26,7 +26,7 @@ class Turnstile:
     def wanted(self) -> bool:
         """Whether somebody waits for whoever has it."""
         try:
-            with _held(self._wish, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with held(self._wish, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 return False
         except BlockingIOError:
             return True
@@ -35,22 +35,23 @@ class Turnstile:
     def shared(self) -> Iterator[None]:
         """Use it beside others."""
         with ExitStack() as inside:
-            with _held(self._wish, fcntl.LOCK_SH), _held(self._gate, fcntl.LOCK_EX):
-                inside.enter_context(_held(self._use, fcntl.LOCK_SH))
+            with held(self._wish, fcntl.LOCK_SH), held(self._gate, fcntl.LOCK_EX):
+                inside.enter_context(held(self._use, fcntl.LOCK_SH))
             yield
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Have it to oneself; those who want that go one after the other, before anybody new may share it."""
         with ExitStack() as inside:
-            with _held(self._wish, fcntl.LOCK_SH):
-                inside.enter_context(_held(self._gate, fcntl.LOCK_SH))
-                inside.enter_context(_held(self._use, fcntl.LOCK_EX))
+            with held(self._wish, fcntl.LOCK_SH):
+                inside.enter_context(held(self._gate, fcntl.LOCK_SH))
+                inside.enter_context(held(self._use, fcntl.LOCK_EX))
             yield
 
 
 @contextmanager
-def _held(path: Path, kind: int) -> Iterator[None]:
+def held(path: Path, kind: int) -> Iterator[None]:
+    """A lock on a file, of a kind of flock(2)'s; raises BlockingIOError where that may not wait and has to."""
     # A descriptor of its own each time: that is what flock knows a holder by, not the thread or the process.
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
