@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
 from judging import DOUBLE, double, judge
 from triton.compiler import compiler
 from triton.runtime.errors import OutOfResources
@@ -82,3 +83,17 @@ def test_the_verdict_says_what_was_beyond_the_hardware(
         assert "larger dimensions are beyond the hardware" in verdict.stages[-1].detail
     else:
         assert [finding.rule for finding in verdict.findings] == ["resources"]
+
+
+@pytest.mark.parametrize(
+    ("error", "rule"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 6 GiB"), "memory"),
+        (torch.AcceleratorError("CUDA error: out of memory"), "memory"),
+        (RuntimeError("Triton Error [CUDA]: out of memory"), "memory"),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), "cuda"),
+        (RuntimeError("there is no memory of this shape"), "exception"),
+    ],
+)
+def test_memory_that_is_wanting_is_told_from_other_faults(error: Exception, rule: str) -> None:
+    assert _described(error).rule == rule

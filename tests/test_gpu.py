@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tritonsmith.verify.gpu import Gpu, Part
+from tritonsmith.verify.gpu import Gpu, Part, parts
 
 
 def _start(work: Callable[[], None]) -> threading.Thread:
@@ -137,3 +137,9 @@ def test_threads_take_short_turns_while_somebody_times_on_one_of_several_gpus() 
             assert sys.getswitchinterval() < before
         assert sys.getswitchinterval() < before
     assert sys.getswitchinterval() == before
+
+
+def test_runners_of_all_judges_on_a_gpu_are_counted(tmp_path: Path) -> None:
+    gates = [tmp_path / "0", tmp_path / "1"]
+    assert [one.runners for one in parts(gates, seats=5, spare=1, judges=3)] == [12, 12]
+    assert parts([], seats=5, spare=1) == []

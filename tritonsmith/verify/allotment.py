@@ -30,23 +30,21 @@ class Allotment:
         """Have so many parts, at most all; who has some may not ask for more."""
         with ExitStack() as inside:
             with held(self._gate, fcntl.LOCK_EX):
-                left = self._parts
-                wanted = min(count, len(left))
-                while (missing := wanted - (len(self._parts) - len(left))) > 0:
-                    left = _take(left, missing, inside)
-                    if len(self._parts) - len(left) < wanted:
+                missing, others = min(count, len(self._parts)), set(self._parts)
+                while missing:
+                    for part in sorted(others):
+                        if missing and _entered(inside, part):
+                            others.remove(part)
+                            missing -= 1
+                    if missing:
                         time.sleep(_PAUSE)
             yield
 
 
-def _take(parts: list[Path], count: int, inside: ExitStack) -> list[Path]:
-    """Take up to `count` of the parts that are free; gives the others."""
-    left = []
-    for number, part in enumerate(parts):
-        if number - len(left) == count:
-            return left + parts[number:]
-        try:
-            inside.enter_context(held(part, fcntl.LOCK_EX | fcntl.LOCK_NB))
-        except BlockingIOError:
-            left.append(part)
-    return left
+def _entered(inside: ExitStack, part: Path) -> bool:
+    """Whether a part was free, and is held now."""
+    try:
+        inside.enter_context(held(part, fcntl.LOCK_EX | fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True

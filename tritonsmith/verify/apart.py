@@ -29,10 +29,10 @@ import torch
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.errors import UserError
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache, scratch
+from tritonsmith.verify import cache, gpu, scratch
 from tritonsmith.verify.court import Court
 from tritonsmith.verify.crew import Crew
-from tritonsmith.verify.gpu import Part, Use
+from tritonsmith.verify.gpu import Use
 
 _END_SECONDS = 30.0
 """How long a process may take to end when nobody needs it any more."""
@@ -203,8 +203,7 @@ class _Courts:
                 order = Order.read(text)
                 spare = -(-order.settings.spare // self._place.judges)
                 settings = order.settings.model_copy(update={"spare": spare})
-                judges, seats = self._place.judges, -(-self._place.seats // max(len(self._place.gates), 1))
-                parts = [Part(gates, judges, judges * (seats + spare)) for gates in self._place.gates]
+                parts = gpu.parts(self._place.gates, self._place.seats, spare, self._place.judges)
                 first = next(iter(self._courts.values()), None)
                 before = first.bench if first is not None and isinstance(first.bench, Crew) else None
                 crew = Crew(settings, order.extensions, order.device, parts, before)

@@ -17,6 +17,7 @@ from tritonsmith.types import Finding
 from tritonsmith.verify import observe, wire
 from tritonsmith.verify.ipc import Windows, extent
 from tritonsmith.verify.limits import runner_limits
+from tritonsmith.verify.raised import lacks_memory
 from tritonsmith.verify.stable import Stable, Warm
 from tritonsmith.verify.zygote import Runner, Zygote
 
@@ -216,8 +217,7 @@ def describe(error: object) -> Finding:
     """The finding for an exception that a candidate raised."""
     row = error if isinstance(error, dict) else {}
     kind, line = str(row.get("kind", "error")), row.get("line")
-    memory = kind in ("MemoryError", "OutOfMemoryError") or "DefaultCPUAllocator" in str(row.get("message"))
-    rule = "memory" if memory else "cuda" if "CUDA error" in str(row.get("message")) else "exception"
+    rule = "memory" if lacks_memory(row) else "cuda" if "CUDA error" in str(row.get("message")) else "exception"
     rule = "resources" if row.get("resources") is True else rule
     rule = "host-compute" if row.get("host") is True else rule
     text = f"{kind}: {row.get('message', '')}".strip()[:2000]

@@ -8,7 +8,7 @@ sharing: take the room first. Knows nothing of candidates.
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,11 +40,18 @@ class Part:
     """What one judge process has of a GPU."""
 
     gates: Path
-    """A folder that all the processes on this GPU share, for their turnstiles."""
+    """A folder that all the processes on this GPU share, for their locks."""
     judges: int = 1
     """How many processes there are."""
     runners: int = 0
     """How many runners all of them have there."""
+
+
+def parts(gates: Sequence[Path], seats: int, spare: int, judges: int = 1) -> list[Part]:
+    """What a process has of the GPUs with these folders: it judges `seats` candidates at once, with `spare` runners
+    ready on each GPU, and `judges` such processes share them."""
+    runners = judges * (math.ceil(seats / max(len(gates), 1)) + spare)
+    return [Part(folder, judges, runners) for folder in gates]
 
 
 @dataclass

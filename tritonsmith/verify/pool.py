@@ -17,12 +17,12 @@ import torch
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache, form, scratch
+from tritonsmith.verify import cache, form, gpu, scratch
 from tritonsmith.verify.apart import Place
 from tritonsmith.verify.compile import parse_target
 from tritonsmith.verify.court import Bench, Court
 from tritonsmith.verify.crew import Crew
-from tritonsmith.verify.gpu import Part, Use
+from tritonsmith.verify.gpu import Use
 from tritonsmith.verify.panel import Panel
 from tritonsmith.verify.zygote import Zygote
 
@@ -177,8 +177,7 @@ class Verifier:
         """Threads of this process that judge, or processes; those of a lender of the same kind."""
         gates = [scratch.new() for _ in range(gpus)]
         if self.judges == 1:
-            runners = -(-self.workers // max(len(gates), 1)) + self._settings.spare
-            parts = [Part(folder, runners=runners) for folder in gates]
+            parts = gpu.parts(gates, self.workers, self._settings.spare)
             return Crew(self._settings, extensions, self.device, parts, lender if isinstance(lender, Crew) else None)
         places = _places(self.judges, self.workers, gates)
         before = lender if isinstance(lender, Panel) else None

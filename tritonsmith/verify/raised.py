@@ -1,6 +1,7 @@
 """What a candidate raised as plain data: kind, text, the candidate's line. Decides nothing: see `conversation`."""
 
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 import triton
@@ -26,6 +27,13 @@ def describe(error: BaseException) -> dict[str, object]:
     known = {"kind": type(error).__name__, "message": _message(error, chain)[:2000], "line": line}
     host = any(isinstance(link, HostCompute) for link in chain)
     return {**known, "resources": _lacks_resources(error), "host": host}
+
+
+def lacks_memory(described: Mapping[str, object]) -> bool:
+    """Whether such data says that memory was wanting: Python's, torch's, or the driver's as Triton tells it too."""
+    message = str(described.get("message"))
+    told = "DefaultCPUAllocator", "CUDA error: out of memory", "Triton Error [CUDA]: out of memory"
+    return described.get("kind") in ("MemoryError", "OutOfMemoryError") or any(one in message for one in told)
 
 
 def _lacks_resources(error: BaseException) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tritonsmith.verify import ipc, scratch, wire
+from tritonsmith.verify.raised import lacks_memory
 from tritonsmith.verify.sandbox import Limits
 from tritonsmith.verify.zygote import Runner, Zygote
 
@@ -100,6 +101,8 @@ class Stable:
             if "error" not in reply:
                 return warm
             self.end(warm)
-            if "out of memory" not in str(reply["error"]) or time.monotonic() + _PAUSE > deadline:
-                raise RuntimeError(f"a runner could not start on the GPU: {reply['error']}")
+            error = reply["error"]
+            lacking = isinstance(error, dict) and lacks_memory(error)
+            if not lacking or time.monotonic() + _PAUSE > deadline:
+                raise RuntimeError(f"a runner could not start on the GPU: {error}")
             time.sleep(_PAUSE)
