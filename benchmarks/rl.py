@@ -65,7 +65,7 @@ def settings_of(
         "sft": {"max_length": 4096, "save_steps": 10_000},
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
-            "memory": memory, "max_rate": max_rate, "restart": restart, "batch": min(micro, 32),
+            "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
             "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
@@ -126,7 +126,7 @@ def run(
     tasks_a_step: Annotated[int, typer.Option(help="Tasks of a step of GRPO, or of a round.")] = 32,
     tokens: Annotated[int, typer.Option(help="Tokens a completion may have.")] = 1400,
     lr: Annotated[float | None, typer.Option(help="1e-4 for best-of-N, 5e-5 for GRPO where not given.")] = None,
-    ahead: Annotated[bool, typer.Option(help="GRPO draws a batch while the one before is judged.")] = True,
+    ahead: Annotated[bool, typer.Option(help="A batch, or a round, is drawn while the one before is judged.")] = True,
     micro: Annotated[int, typer.Option(help="Rows of a forward pass of GRPO.")] = 64,
     timeout: Annotated[float, typer.Option(help="Seconds a candidate of training may take.")] = 20.0,
     timing: Annotated[

@@ -227,6 +227,49 @@ def test_completions_are_judged_while_others_are_drawn(
     assert step["verify"] > 0 and len(read(tmp_path / "rl" / "round-00" / "records.jsonl")) == 6
 
 
+def test_a_round_is_drawn_ahead_from_the_last_model_that_is_ready_and_resumes_on_the_same_course(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    config = make_config(tmp_path, tiny_folder, rounds=3, ahead=True)
+    drawn_from: list[Path | None] = []
+    second = threading.Event()
+    real = policy.Drawer.of
+
+    def of(self: policy.Drawer, model: Path | None) -> object:
+        drawn_from.append(model)
+        if len(drawn_from) > 1:
+            second.set()
+        return real(self, model)
+
+    class Patient:
+        """Judges nothing before the second round is drawn, and nothing of the third."""
+
+        asked = 0
+
+        def verify_many(self, jobs: Iterable, on_verdict: object = None) -> list:
+            self.asked += 1
+            if self.asked > 2:
+                raise RuntimeError("killed")
+            assert second.wait(60)
+            return verifier.verify_many(jobs, on_verdict)
+
+    monkeypatch.setattr(policy.Drawer, "of", of)
+    with pytest.raises(RuntimeError, match="killed"):
+        best_of_n.train(config, tasks, Patient(), None)
+    rounds = [tmp_path / "rl" / f"round-{number:02d}" for number in range(3)]
+    assert drawn_from == [None, None, rounds[0] / "model"]
+    texts = [(folder / "records.completions.jsonl").read_bytes() for folder in rounds]
+    best_of_n.train(config, tasks, verifier, None)
+    assert drawn_from == [None, None, rounds[0] / "model"]
+    assert [(folder / "records.completions.jsonl").read_bytes() for folder in rounds] == texts
+    for folder in rounds:
+        records = read(folder / "records.jsonl")
+        assert len({(one.task, one.sample) for one in records}) == len(records) == 6
+    closed = [json.loads(line)["step"] for line in (tmp_path / "rl" / "steps.jsonl").read_text().splitlines()]
+    assert closed == [0, 1, 2]
+
+
 class Learns(Sampler):
     """Fails at once, and answers rightly when told what was wrong; the last completion never does."""
 

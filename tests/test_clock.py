@@ -35,4 +35,5 @@ def test_the_budget_counts_what_earlier_processes_spent(tmp_path: Path) -> None:
         jsonl.append(path, json.dumps({"step": step, "seconds": seconds}))
     assert 90.0 <= Clock(path).spent < 95.0
     # 90 spent, and the next step is taken to be as long as the last: 140 in all.
-    assert Clock(path, minutes=2.0).over and not Clock(path, minutes=3.0).over and not Clock(path).over
+    assert Clock(path, minutes=2.0).over() and not Clock(path, minutes=3.0).over() and not Clock(path).over()
+    assert Clock(path, minutes=3.0).over(2)

@@ -135,6 +135,9 @@ class BestOfNConfig(_Section):
     restart: bool = False
     """Learn each round anew from the model that the first round drew from (ReST-EM, arXiv 2312.06585, section 3), not
     from the one before: what was kept early is then learnt no more often than what was kept last."""
+    ahead: bool = False
+    """Draw the next round, from the model of the round before, while this one is judged and learnt from: where judging
+    takes longest, it never stands still."""
     max_rate: Share = 1.0
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""

@@ -8,8 +8,9 @@ is in `credit`.
 import json
 import logging
 import random
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import cast
@@ -26,7 +27,7 @@ from tritonsmith.prompts import Message
 from tritonsmith.train import models, sft, trainer
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.policy import Drawer
-from tritonsmith.train.rounds import Round, Turn
+from tritonsmith.train.rounds import Begun, Round, Turn
 from tritonsmith.train.stage import Stage, frontend
 from tritonsmith.types import Record, Task, Verdict
 
@@ -45,38 +46,63 @@ def train(
 ) -> Path:
     """Run the `[best_of_n]` section from the model in `start` (None: the configured one).
 
-    Returns `run.dir/rl/model`, a link to the last round's model. Finished rounds, and finished parts of the round
-    under way, are read from the disk. `sft_rows` are what `replay` draws from. No round is begun that, as long as the
-    one before, would end after `minutes`, those of earlier processes included (`run.dir/rl/steps.jsonl`). `stage` is
-    the frontend's where not given.
+    Returns `run.dir/rl/model`, a link to the last round's model. Finished rounds, and finished parts of rounds under
+    way, are read from the disk. `sft_rows` are what `replay` draws from. No round is begun that, as long as the last
+    one that ended, would end after `minutes`, those of earlier processes included (`run.dir/rl/steps.jsonl`). `stage`
+    is the frontend's where not given.
     """
-    stage = stage or frontend(config)
+    own, stage = config.best_of_n, stage or frontend(config)
     out = config.run.dir / "rl"
     clock, drawer = Clock(out / "steps.jsonl", minutes), Drawer(config)
     curriculum = Curriculum.from_config(config.curriculum)
     drawn: Counter[str] = Counter()
     kept: list[list[Row]] = []
     model = start
-    for number in range(config.best_of_n.rounds):
-        folder = out / f"round-{number:02d}"
-        if clock.over and not folder.exists():
-            break
+    numbers: Iterator[int] = iter(range(own.rounds))
+    under_way: deque[_Begun] = deque()
+
+    def begin(number: int) -> _Begun:
         rng = random.Random(f"{config.run.seed}/{number}")
-        chosen = choose(tasks, config.best_of_n.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
+        chosen = choose(tasks, own.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
         drawn.update(task.id for task in chosen)
-        found = Round(config, verifier, drawer, model, folder, number, clock).held(chosen, stage)
+        fresh = Round(config, verifier, drawer, model, out / f"round-{number:02d}", number, clock)
+        return _Begun(fresh.begun(chosen, stage, under_way[-1].round if under_way else None), chosen, rng)
+
+    def end(begun: _Begun) -> Path | None:
+        folder, number, found = begun.round.round.folder, begun.round.round.number, begun.round.held()
         _observe(curriculum, found[0].records, folder)
-        kept.append(keep(config, chosen, found, stage.given))
-        learnt = _merged(kept[-(config.best_of_n.memory or len(kept)) :])
-        done = folder / "round.json"
-        if not done.exists():
-            rows = [*learnt, *rng.sample(list(sft_rows), min(config.best_of_n.replay, len(sft_rows)))]
+        kept.append(keep(config, begun.tasks, found, stage.given))
+        learnt = _merged(kept[-(own.memory or len(kept)) :])
+        if not (folder / "round.json").exists():
+            rows = [*learnt, *begun.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
-                _fit(config, rows, start if config.best_of_n.restart else model, folder, number)
+                _fit(config, rows, start if own.restart else model, folder, number)
             _close(config, folder, number, found, len(learnt), curriculum, clock, stage)
-        if (folder / "model").exists():
-            model = folder / "model"
-    return _link(config, out / "model", model)
+        return folder / "model" if (folder / "model").exists() else model
+
+    try:
+        while True:
+            while len(under_way) <= own.ahead and (number := next(numbers, None)) is not None:
+                if clock.over(len(under_way) + 1) and not (out / f"round-{number:02d}").exists():
+                    numbers = iter(())
+                    break
+                under_way.append(begin(number))
+            if not under_way:
+                return _link(config, out / "model", model)
+            model = end(under_way[0])
+            under_way.popleft()
+    finally:
+        for begun in under_way:
+            begun.round.stop()
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A round under way."""
+
+    round: Begun
+    tasks: Sequence[Task]
+    rng: random.Random
 
 
 def choose(

@@ -67,10 +67,9 @@ class Clock:
         """Seconds of the run so far, those of earlier processes and of the step under way included."""
         return self._before + time.monotonic() - self._mark
 
-    @property
-    def over(self) -> bool:
-        """Whether another step as long as the last one would exceed the budget."""
-        return self.limit is not None and self.spent + self._last > self.limit
+    def over(self, steps: int = 1) -> bool:
+        """Whether so many more steps, each as long as the last one, would exceed the budget."""
+        return self.limit is not None and self.spent + steps * self._last > self.limit
 
 
 def _number(value: object) -> float:

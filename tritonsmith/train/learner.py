@@ -204,7 +204,7 @@ class Timed(TrainerCallback):
         for part, seconds in row.items():
             if part != "step":
                 self.learner._metrics["train"][f"time/{part}"].append(seconds)
-        control.should_training_stop |= ranks.first(lambda: self.learner.clock.over)
+        control.should_training_stop |= ranks.first(self.learner.clock.over)
 
 
 class FirstForward(TrainerCallback):

@@ -1,5 +1,6 @@
 """One round of best-of-N up to its verdicts: completions are drawn, judged as they end, and failures answered.
 
+`Round.begun` returns once the first turn is drawn; judging goes on in the background until `Begun.held` waits for it.
 In the round's folder: `records.completions.jsonl` (what was drawn), `records.jsonl` (each verdict as it came), and the
 same for each later turn (`records.turn2.jsonl`, ...). What is there is not done again. What is learnt from a round is
 in `best_of_n`.
@@ -7,6 +8,7 @@ in `best_of_n`.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +30,68 @@ class Turn:
     """One turn of a round."""
 
     records: list[Record]
-    chats: dict[Key, list[Message]]
+    chats: Mapping[Key, list[Message]]
     """What each of them answers, by task and sample."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One turn's completions, all drawn and perhaps still being judged."""
+
+    round: "Round"
+    turn: int
+    out: Path
+    wanted: Sequence[tuple[Task, int]]
+    chats: Mapping[Key, list[Message]]
+    drafts: Mapping[Key, str]
+    judging: Judging | None
+    """None: everything was judged before."""
+
+    def records(self) -> list[Record]:
+        """Wait for the verdicts; gives a record of each that was wanted."""
+        clock = self.round.clock
+        if self.judging is not None:
+            with clock.counting("wait"):
+                self.judging.verdicts()
+            self.stop()
+            clock.add("verify", self.judging.seconds)
+        # What an earlier process drew and did not judge, and what the verifier failed at.
+        return evaluate.judged(
+            self.wanted, self.drafts, self.round.verifier, self.out, self.round.phase, self.round.number, self.turn
+        )
+
+    def stop(self) -> None:
+        """Give up what is not judged yet."""
+        if self.judging is not None:
+            self.judging.stop()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A round whose first turn is drawn."""
+
+    round: "Round"
+    stage: Stage
+    first: Drawn
+
+    def held(self) -> list[Turn]:
+        """The turns: first all candidates, then answers to what the verifier said of those that failed or are slow
+        (`Stage.settled`)."""
+        found: list[Turn] = []
+        drawn = self.first
+        while True:
+            records = drawn.records()
+            found.append(Turn(records, drawn.chats))
+            left = {(one.task, one.sample): one for one in records if not self.stage.settled(one.verdict)}
+            wanted = [(task, sample) for task, sample in drawn.wanted if (task.id, sample) in left]
+            if not wanted or len(found) == self.round.config.best_of_n.turns:
+                return found
+            chats = {key: replied(drawn.chats[key], one.completion, one.verdict) for key, one in left.items()}
+            drawn = self.round.drawn(wanted, chats, drawn.turn + 1)
+
+    def stop(self) -> None:
+        """Give up what is not judged yet."""
+        self.first.stop()
 
 
 @dataclass(frozen=True)
@@ -45,38 +107,35 @@ class Round:
     number: int
     clock: Clock
 
-    def held(self, tasks: Sequence[Task], stage: Stage) -> list[Turn]:
-        """The turns: first all candidates, then answers to what the verifier said of those that failed or are slow
-        (`Stage.settled`)."""
+    def begun(self, tasks: Sequence[Task], stage: Stage, before: "Begun | None" = None) -> "Begun":
+        """Draw the first turn and leave it to the judges, which see to a round `before` first."""
         own = self.config.best_of_n
         asked = {task.id: stage.ask(task) for task in tasks}
         wanted = [(task, sample) for task in tasks for sample in range(own.n)]
         chats = {(task.id, sample): asked[task.id] for task, sample in wanted}
-        found: list[Turn] = []
-        for turn in range(1, own.turns + 1):
-            records = self.judged(wanted, chats, turn)
-            found.append(Turn(records, chats))
-            left = {(one.task, one.sample): one for one in records if not stage.settled(one.verdict)}
-            wanted = [(task, sample) for task, sample in wanted if (task.id, sample) in left]
-            chats = {key: replied(chats[key], one.completion, one.verdict) for key, one in left.items()}
-            if not wanted:
-                break
-        return found
+        return Begun(self, stage, self.drawn(wanted, chats, 1, before.first.judging if before is not None else None))
 
-    def judged(self, wanted: Sequence[tuple[Task, int]], chats: Mapping[Key, list[Message]], turn: int) -> list[Record]:
-        """One turn's records, of which what is missing is drawn and judged."""
+    def drawn(
+        self,
+        wanted: Sequence[tuple[Task, int]],
+        chats: Mapping[Key, list[Message]],
+        turn: int,
+        before: Judging | None = None,
+    ) -> "Drawn":
+        """One turn's completions, of which what is missing is drawn and handed to the judges."""
         out = turns.file_of(self.folder / "records.jsonl", turn)
-        known = {(record.task, record.sample): record for record in read(out)}
+        known = {(record.task, record.sample) for record in read(out)}
         if all((task.id, sample) in known for task, sample in wanted):
-            return [known[task.id, sample] for task, sample in wanted]
-        phase = f"rl/round-{self.number:02d}"
+            return Drawn(self, turn, out, wanted, chats, evaluate.drawn(out.with_suffix(".completions.jsonl")), None)
         jobs: list[tuple[Task, Candidate]] = []
 
         def settle(place: int, verdict: Verdict) -> None:
-            jsonl.append(out, evaluate.recorded(*jobs[place], verdict, phase, self.number, turn).model_dump_json())
+            record = evaluate.recorded(*jobs[place], verdict, self.phase, self.number, turn)
+            jsonl.append(out, record.model_dump_json())
 
-        workers = self.config.verify.workers or cores()
-        with Judging(self.verifier, workers, on_verdict=settle) as judging:
+        with ExitStack() as stack:
+            workers = self.config.verify.workers or cores()
+            judging = stack.enter_context(Judging(self.verifier, workers, before, settle))
 
             def submit(task: Task, candidate: Candidate) -> None:
                 jobs.append((task, candidate))
@@ -85,12 +144,14 @@ class Round:
             with self.clock.counting("sample"):
                 drafts = self._draw(wanted, chats, out, turn, submit)
             self.drawer.rest()
-            with self.clock.counting("wait"):
-                judging.close()
-                judging.verdicts()
-        self.clock.add("verify", judging.seconds)
-        # What an earlier process drew and did not judge, and what the verifier failed at.
-        return evaluate.judged(wanted, drafts, self.verifier, out, phase, self.number, turn)
+            judging.close()
+            stack.pop_all()  # it goes on; `Drawn` ends it
+        return Drawn(self, turn, out, wanted, chats, drafts, judging)
+
+    @property
+    def phase(self) -> str:
+        """What its records say they belong to."""
+        return f"rl/round-{self.number:02d}"
 
     def _draw(
         self,
