@@ -51,6 +51,37 @@ def test_two_programs_that_add_without_atomics_race(verifier: Verifier) -> None:
     assert verdict.findings[0].line == _line(source, "tl.store(out_ptr")
 
 
+SHIFT = small("return x.roll(1)", "torch.randn(64)")
+
+
+def _shifted(between: str) -> str:
+    """A candidate for SHIFT that shifts a copy in place, `between` loading and storing."""
+    return (
+        f"{HEAD}@triton.jit\ndef shift_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+        "    lane = tl.arange(0, BLOCK)\n"
+        "    tl.store(out_ptr + lane, tl.load(x_ptr + lane, mask=lane < n), mask=lane < n)\n"
+        "    x = tl.load(out_ptr + lane, mask=lane < n)\n"
+        f"    {between}\n"
+        "    tl.store(out_ptr + (lane + 1) % n, x, mask=lane < n)\n\n\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        out = torch.empty_like(x)\n"
+        "        shift_kernel[(1,)](x, out, x.numel(), BLOCK=triton.next_power_of_2(x.numel()))\n        return out\n"
+    )
+
+
+def test_threads_that_overwrite_what_others_still_read_race(verifier: Verifier) -> None:
+    source = _shifted("pass")
+    verdict = judge(verifier, SHIFT, source)
+    assert rules(verdict) == {"race"}
+    assert verdict.findings[0].line == _line(source, "(lane + 1)")
+
+
+@pytest.mark.parametrize("between", ["tl.debug_barrier()", "x += 0.0 * tl.sum(x, axis=0)"])
+def test_threads_that_have_met_may_do_so(verifier: Verifier, between: str) -> None:
+    verdict = judge(verifier, SHIFT, _shifted(between))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
 def test_programs_that_store_different_values_to_one_place_race(verifier: Verifier) -> None:
     source = double(
         kernel=KERNEL.replace("    mask =", "    tl.store(out_ptr, tl.program_id(0).to(tl.float32))\n    mask =")

@@ -85,6 +85,9 @@ class Tally:
     def dot(self, flops: int) -> None:
         """Products do not count here."""
 
+    def meet(self) -> None:
+        """Nor do barriers."""
+
     def misused(self, rule: str, message: str) -> None:
         """A descriptor of these addresses tells nothing."""
         raise Unknown

@@ -31,6 +31,11 @@ from tritonsmith.verify.cover import Tally
 from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.shadow import Shadow
 
+_MEETINGS = tuple(
+    f"create_{name}" for name in ("barrier", "trans", "reshape", "histogram", "gather", "cat", "join", "split")
+)
+"""What values go from lane to lane by, beside reductions, scans and products: through shared memory and a barrier."""
+
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
@@ -155,9 +160,20 @@ def install(launches: Launches) -> None:
     def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         launches.lowered |= a.dtype.scalar == tl.float32 and getattr(input_precision, "name", "") == "TF32"
         if current:
+            current[-1].meet()
             *batch, rows, inner = a.data.shape
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
         return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
+
+    def met(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """The method, at which the threads of a program wait for each other."""
+
+        def call(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
+            if current:
+                current[-1].meet()
+            return method(*args, **kwargs)
+
+        return call
 
     def validate(self):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         strides = [int(stride.data.item()) for stride in self.strides]
@@ -176,6 +192,10 @@ def install(launches: Launches) -> None:
 
         return call
 
+    for name in _MEETINGS:
+        setattr(builder, name, met(getattr(builder, name)))
+    exchange = interpreter.ReduceScanOpInterface
+    exchange.apply = met(exchange.apply)  # type: ignore[method-assign]
     executor = interpreter.GridExecutor
     # The copies are the interpreter's; a grid function or a kernel's body that computes in torch is the candidate's.
     executor._init_args_hst, executor._restore_args_dev = map(  # type: ignore[method-assign]

@@ -9,8 +9,8 @@ other. It also counts distinct bytes and dot-product operations for the roofline
 Reads of memory that a forward allocated and nothing wrote are found as well (NVIDIA's compute-sanitizer calls
 that initcheck): a poison would not show where a maximum or a comparison swallows it.
 
-Does not find races between threads of one program, nor reads of unwritten memory that is older than the forward.
-`interpret` puts it into the interpreter.
+Races between threads of one program are for `threads`. Does not find reads of unwritten memory that is older than the
+forward. `interpret` puts it into the interpreter.
 """
 
 import sys
@@ -25,6 +25,7 @@ from triton.runtime import interpreter
 from tritonsmith.verify import histories
 from tritonsmith.verify.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.observe import Launch, Launches, address
+from tritonsmith.verify.threads import Threads
 
 _NOBODY, _SEVERAL = -1, SEVERAL
 _MAX_VIOLATIONS = 16
@@ -99,7 +100,7 @@ class Shadow:
         self._pointed: Callable[[], Sequence[torch.Tensor]] | None = pointed
         for name, tensor in given:
             self._add(name, tensor)
-        self.order, self._sets = Order(), Histories()
+        self.order, self.threads, self._sets = Order(), Threads(), Histories()
 
     def _add(self, name: str, tensor: torch.Tensor) -> None:
         start, size = address(tensor), tensor.untyped_storage().nbytes()
@@ -119,6 +120,11 @@ class Shadow:
     def begin(self, program: int, programs: int) -> None:
         """Another program of the launch begins."""
         self.order.begin(program, programs)
+        self.threads.meet()
+
+    def meet(self) -> None:
+        """The program's threads have waited for each other."""
+        self.threads.meet()
 
     def load(self, pointers: Addresses, mask: Lanes, width: int, volatile: bool = False) -> Lanes:
         """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones.
@@ -129,8 +135,10 @@ class Shadow:
         if volatile:
             self._heard(pointers, mask)
         program, time = self.order.program, self.order.time
-        for region, _, at, width in parts:
+        for region, lanes, at, width in parts:
             self._initialised(region, at, width)
+            if not volatile:
+                self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), "reads")
             reader = region.reader[at]
             self._launch.bytes_loaded += width * _distinct(at[reader == _NOBODY])
             if not volatile:
@@ -156,6 +164,9 @@ class Shadow:
             if (writer != _NOBODY).any():
                 differs = _differs(pointers, lanes, values)
                 writer[~np.repeat(differs, at.size // differs.size)] = _NOBODY
+            crossed = self.threads.stored(region.start, pointers, lanes)
+            if crossed is not None:
+                self._crossed(region, pointers, _changed(pointers, crossed, values), "writes where")
             self._race(region, at, writer, "writes where program {} wrote another value")
             self._race(region, at, self._apart(region.reader, region.readers, at), "writes what program {} reads")
             if region.readers is not None:
@@ -172,6 +183,7 @@ class Shadow:
         """
         for region in self._regions.values():
             region.timed(self._sets)
+        self.threads.meet()
         allowed, parts = self._split(pointers, mask, width, "atomic")
         if not relaxed:
             self._heard(pointers, mask)
@@ -285,6 +297,14 @@ class Shadow:
         where = f"element {int(at[first]) // region.itemsize} of {region.name}"
         self._report("race", f"program {self.order.program} {what.format(other)}: {where}; their order is not defined")
 
+    def _crossed(self, region: _Region, pointers: Addresses, lanes: Lanes | None, what: str) -> None:
+        """Report the first place that two threads of the present program use without a barrier in between."""
+        if lanes is not None and lanes.any():
+            element = (int(pointers[lanes].flat[0]) - region.start) // region.itemsize
+            other = "another thread stores" if what == "reads" else "another thread reads or stores"
+            where = f"element {element} of {region.name}"
+            self._report("race", f"a thread {what} {other}, without a barrier in between: {where}")
+
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
             return
@@ -388,5 +408,10 @@ def _disagrees(places: Addresses, values: npt.NDArray[np.generic]) -> bool:
 
 
 def _differs(pointers: Addresses, lanes: Lanes, values: npt.NDArray[np.generic]) -> Lanes:
+    return _changed(pointers, lanes, values)[lanes]
+
+
+def _changed(pointers: Addresses, lanes: Lanes, values: npt.NDArray[np.generic]) -> Lanes:
+    """The lanes at whose places something else lies than their values."""
     held = interpreter._interpreter.load(pointers, lanes, np.zeros_like(values), values.dtype)
-    return np.asarray(held != values)[lanes]
+    return lanes & np.asarray(held != values)
