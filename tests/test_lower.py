@@ -177,6 +177,10 @@ def test_the_plan_names_operators_and_kernels() -> None:
     [
         task("return x.transpose(0, 1).contiguous().softmax(dim=0)"),
         task("return x.sum(dim=(0, 2)) + x.amax(dim=1).mean()", shapes={"x": "5, 7, 9"}),
+        task("return x.mean(dim=(0, 2))", shapes={"x": "5, 7, 9"}),
+        task("return torch.linalg.vector_norm(x, dim=(0, 2)).unsqueeze(0)", shapes={"x": "5, 7, 9"}),
+        task("return x.amax(dim=(0, 2, 4), keepdim=True)", shapes={"x": "3, 5, 4, 6, 7"}),
+        task("return F.nll_loss(x, y, reduction='none')", shapes={"x": "6, 10", "y": "torch.randint(0, 10, (6,))"}),
         task("return self.bn(x)", "self.bn = nn.BatchNorm2d(6)", {"x": "3, 6, 5, 4"}),
         task("return self.norm(x) * 2.0", "self.norm = nn.GroupNorm(3, 6)", {"x": "3, 6, 5, 4"}),
         task("return torch.cat([x, y * 2.0], dim=1).cumsum(dim=1)", shapes=_SHAPES),

@@ -177,7 +177,7 @@ def _size_of_an_input(forward: Forward, size: int) -> str:
 def _returned(forward: Forward, output: object) -> str:
     """The returned expression, in the task's structure."""
     if isinstance(output, Value):
-        return forward.held(output).name
+        return forward.shaped(output).name
     if isinstance(output, (tuple, list)):
         inside = ", ".join(_returned(forward, one) for one in output)
         return f"[{inside}]" if isinstance(output, list) else f"({inside}{',' if len(output) == 1 else ''})"

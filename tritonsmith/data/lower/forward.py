@@ -97,6 +97,15 @@ class Forward:
         sizes = tuple("1" if size == 1 else next(old) for size in value.shape)
         self._held[value] = replace(held, shape=value.shape, sizes=sizes)
 
+    def shaped(self, value: Value) -> Held:
+        """The value as a variable that has its sizes, which one that is only called so (`relabel`) has not."""
+        held = self.held(value)
+        if not held.sizes:
+            return held
+        name = self.fresh()
+        self.lines.append(f"{name} = {held.name}.view({', '.join(held.sizes) or '()'})")
+        return self.hold(value, name, contiguous=held.contiguous)
+
     def fresh(self) -> str:
         """A new variable, none of the arguments' names."""
         self._buffers += 1

@@ -222,12 +222,10 @@ def _apart(op: Op, make: Maker) -> Value | None:
         square = make("square", source.shape, source.dtype, self=source)
         total = make("sum", op.result.shape, source.dtype, self=square, dim=dims, keepdim=op.args.get("keepdim"))
         return make("sqrt", op.result.shape, source.dtype, self=total)
-    late = dims[split:]
-    kept = tuple(1 if d in late else size for d, size in enumerate(source.shape))
-    inner = make(op.name, kept, source.dtype, self=source, dim=late, keepdim=True)
-    both = tuple(1 if d in dims else size for d, size in enumerate(source.shape))
-    outer = make(op.name, both, source.dtype, self=inner, dim=dims[:split], keepdim=True)
-    return outer if op.result.shape == both else make.shaped(outer, op.result.shape)
+    late, keep = dims[split:], bool(op.args.get("keepdim"))
+    sizes = [1 if d in late else size for d, size in enumerate(source.shape) if keep or d not in late]
+    inner = make(op.name, tuple(sizes), source.dtype, self=source, dim=late, keepdim=keep)
+    return make(op.name, op.result.shape, source.dtype, self=inner, dim=dims[:split], keepdim=keep)
 
 
 @rule("max", "min")

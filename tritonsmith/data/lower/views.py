@@ -137,7 +137,7 @@ def _listed(given: object) -> str:
 def emit_view(forward: Forward, op: Op) -> None:
     """The view as a statement; what it gives may lie out of order."""
     source = op.tensor("self")
-    held = forward.held(source)
+    held = forward.shaped(source)
     needs_order = op.name in ("view", "reshape", "flatten", "unflatten")
     if needs_order:
         held = forward.in_order(source)
