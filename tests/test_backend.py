@@ -55,6 +55,45 @@ def test_what_a_launch_leaves_open_is_added() -> None:
     assert "BLOCK=1024, num_warps=2)" in backend.turned(SOURCE, {"0.num_warps": 2})
 
 
+PRODUCT = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + at[:, None] * BLOCK + at), tl.load(y_ptr + at[:, None] * BLOCK + at)
+    acc = tl.dot(x, y, input_precision="ieee")
+    tl.store(out_ptr + at[:, None] * BLOCK + at, tl.dot(x, acc, input_precision="ieee"))
+
+
+class ModelNew:
+    def forward(self, x, y, out):
+        product_kernel[(1,)](x, y, out, BLOCK=64)
+        return out
+"""
+
+
+def test_products_in_ieee_precision_may_be_made_of_three_on_tensor_cores() -> None:
+    (knob,) = [one for one in backend.knobs(PRODUCT) if one.name == "input_precision"]
+    assert [backend.PRECISIONS[choice] for choice in knob.choices] == ["ieee", "tf32x3"] and knob.value == 0
+    made = backend.turned(PRODUCT, {knob.key: 1, "0.BLOCK": 32})
+    assert made.count("input_precision='tf32x3'") == 2 and "ieee" not in made and "BLOCK=32" in made
+    assert backend.turned(PRODUCT, {"0.BLOCK": 32}).count("input_precision='ieee'") == 2
+
+
+def test_what_was_turned_is_said_in_words() -> None:
+    tuned = backend.Tuned(PRODUCT, {"-1.input_precision": 1, "0.BLOCK": 32}, 3, 2.0, 1.0)
+    assert tuned.described() == "input_precision = tf32x3, 0.BLOCK = 32"
+
+
+def test_products_that_say_nothing_of_their_precision_keep_it() -> None:
+    assert "input_precision" not in {
+        knob.name for knob in backend.knobs(PRODUCT.replace(', input_precision="ieee"', ""))
+    }
+
+
 # Where launches stand, and how they pass their sizes.
 
 KERNEL = """
@@ -122,7 +161,8 @@ def test_our_own_answers_can_be_turned_in_both_layouts() -> None:
     task = small_task("self.fc = nn.Linear(20, 18)", "torch.softmax(F.gelu(self.fc(x)), dim=-1)", "7, 20")
     within, beside = convert(task), templates(task)
     assert isinstance(within, Pair) and isinstance(beside, Pair)
-    assert keys(within.source) == keys(beside.source) == ["0.BLOCK_M", "0.BLOCK_N", "0.BLOCK_K", "1.BLOCK"]
+    sizes = ["0.BLOCK_M", "0.BLOCK_N", "0.BLOCK_K", "1.BLOCK"]
+    assert keys(within.source) == keys(beside.source) == ["-1.input_precision", *sizes]
     made = backend.turned(beside.source, {"0.BLOCK_N": 32})
     assert "cdiv(out.shape[0], 64), triton.cdiv(out.shape[1], 32)" in made and "BLOCK_M=64, BLOCK_N=32" in made
 

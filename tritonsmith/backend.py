@@ -2,8 +2,9 @@
 
 What may be turned is read off the candidate's launches, in `forward` or in functions beside it: compile-time arguments
 that are powers of two, by name or by place, written there or in a variable; the same numbers in the launch grid with
-them; and `num_warps` and `num_stages`. The search is optuna's; what is right and how fast
-is the verifier's to say. Nothing else of the source changes, so a kernel that was wrong stays wrong.
+them; and `num_warps` and `num_stages`. Where products of float32 are asked for as IEEE has them, one number more says
+whether each is made of three of TF32 instead, which runs on tensor cores and loses little. The search is optuna's; what
+is right and how fast is the verifier's to say. Nothing else of the source changes.
 """
 
 import ast
@@ -25,6 +26,10 @@ WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4, 5)
 OPTIONS = ("num_warps", "num_stages")
 """Launch options, which are no parameters of a kernel."""
+PRECISIONS = ("ieee", "tf32x3")
+"""What `input_precision` of the products may be, by its number as a knob."""
+EVERYWHERE = -1
+"""Stands for a launch where a knob turns all kernels."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Knob:
     """One number of one launch."""
 
     launch: int
-    """Which launch of the source, in its order."""
+    """Which launch of the source, in its order; EVERYWHERE for what is the same in all of its kernels."""
     name: str
     """`BLOCK`, `num_warps`, ..."""
     value: int | None
@@ -45,6 +50,8 @@ class Knob:
             return WARPS
         if self.name == "num_stages":
             return STAGES
+        if self.name == "input_precision":
+            return tuple(range(len(PRECISIONS)))
         assert self.value is not None
         near = (self.value * factor // 4 for factor in (1, 2, 4, 8, 16))
         return tuple(size for size in near if SMALLEST <= size <= LARGEST) or (self.value,)
@@ -57,8 +64,10 @@ class Knob:
 
 def knobs(source: str) -> list[Knob]:
     """What can be turned in a candidate's source. Raises SyntaxError where it is no Python."""
-    found = []
-    for number, launch in enumerate(_launches(ast.parse(source))):
+    tree, found = ast.parse(source), []
+    if _precisions(tree):
+        found.append(Knob(EVERYWHERE, "input_precision", 0))
+    for number, launch in enumerate(_launches(tree)):
         found += [Knob(number, name, cast(int, literal.value)) for name, literal in launch.sizes.items()]
         given = {keyword.arg: keyword.value for keyword in launch.call.keywords}
         for name in OPTIONS if launch.open else ():
@@ -73,6 +82,8 @@ def knobs(source: str) -> list[Knob]:
 def turned(source: str, settings: Mapping[str, int]) -> str:
     """The source with other numbers, by `Knob.key`; what is not named stays as it is."""
     tree = ast.parse(source)
+    for literal in _precisions(tree):
+        literal.value = PRECISIONS[settings.get(f"{EVERYWHERE}.input_precision", 0)]
     for number, launch in enumerate(_launches(tree)):
         for name, literal in launch.sizes.items():
             if (size := settings.get(f"{number}.{name}")) is not None:
@@ -99,6 +110,13 @@ class _Launch:
     """By parameter the literal that is passed for it, or that the variable which is passed is set to."""
     open: bool
     """Whether warps and stages are the launch's to say, and not those of a kernel that tunes itself."""
+
+
+def _precisions(tree: ast.Module) -> list[ast.Constant]:
+    """Where products of float32 are asked for as IEEE has them."""
+    keywords = [one for node in ast.walk(tree) if isinstance(node, ast.Call) for one in node.keywords]
+    values = [one.value for one in keywords if one.arg == "input_precision"]
+    return [value for value in values if isinstance(value, ast.Constant) and value.value == PRECISIONS[0]]
 
 
 def _turn_grid(launch: _Launch, name: str, size: int) -> None:
@@ -198,6 +216,14 @@ class Tuned:
     before_ms: float | None
     after_ms: float | None
 
+    def described(self) -> str:
+        """What was turned, for a person; "" where nothing was."""
+        parts = []
+        for key, value in self.settings.items():
+            launch, _, name = key.partition(".")
+            parts.append(f"{name} = {PRECISIONS[value]}" if int(launch) == EVERYWHERE else f"{key} = {value}")
+        return ", ".join(parts)
+
 
 def tune(
     source: str,
@@ -220,6 +246,7 @@ def tune(
     if before is None or not known:
         return Tuned(source, {}, 1, before, before)
     spills = sum(kernel.spills or 0 for kernel in first.kernels)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
     study.enqueue_trial({knob.key: knob.value for knob in known if knob.value in knob.choices}, skip_if_exists=True)
 
@@ -234,7 +261,6 @@ def tune(
             raise optuna.TrialPruned
         return took
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
     until = time.monotonic() + seconds
     study.optimize(objective, n_trials=trials, timeout=max(0.0, until - time.monotonic()))
     return _best(study, source, known, before)

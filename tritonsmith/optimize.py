@@ -170,8 +170,9 @@ class _Run:
             seed=self.seed,
         )
         right = self.judge([tuned.source], "backend")[0] if tuned.settings else 0
-        turned = ", ".join(f"{key} = {value}" for key, value in tuned.settings.items())
-        note = turned or ("nothing was faster" if tuned.before_ms is not None else "no measurement: nothing to turn")
+        note = tuned.described() or (
+            "nothing was faster" if tuned.before_ms is not None else "no measurement: nothing to turn"
+        )
         self.close("backend", tuned.trials, right, started, note)
 
     def confirm(self) -> None:
