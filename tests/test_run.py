@@ -14,6 +14,7 @@ from tritonsmith import config as configuration
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.evaluate import read
 from tritonsmith.train import ranks, run
+from tritonsmith.train.dry import few
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
 
@@ -62,6 +63,11 @@ def test_dry_run_does_every_step_and_leaves_the_real_run_to_begin(tmp_path: Path
     changed = config.model_copy(deep=True)
     changed.best_of_n.n = 4
     run._same_as_before(changed)
+
+
+def test_a_dry_run_draws_few_graphs() -> None:
+    spec = "graphs:4000:seed=1:depth=1-12, graphs:2:seed=900,suite:level1,here/graphs:900"
+    assert few(spec) == "graphs:4:seed=1:depth=1-12, graphs:2:seed=900,suite:level1,here/graphs:900"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 8])
