@@ -54,7 +54,7 @@ def on_gpu(request: pytest.FixtureRequest) -> dict[str, Verdict]:
 @each_case
 def test_corpus_on_a_gpu(on_gpu: dict[str, Verdict], case: Case) -> None:
     if case.device == "cpu":
-        pytest.skip("right on a GPU whatever its memory holds; only the interpreter sees what it reads")
+        pytest.skip("right on a GPU, always or as a rule: only the interpreter sees what it reads, or when")
     # Kernels are compiled and run otherwise than on the CPU, so another rule may find a cheat first.
     _check(case, on_gpu[case.id], by_whatever=True)
 

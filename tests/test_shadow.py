@@ -7,8 +7,9 @@ from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules, small
 
 from tritonsmith.types import Verdict
 from tritonsmith.verify.observe import Launch, Launches
+from tritonsmith.verify.order import Order
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.shadow import Order, Shadow
+from tritonsmith.verify.shadow import Shadow
 
 SUM = small("return x.sum().reshape(1)", "torch.randn(64, 48)")
 

@@ -2,7 +2,7 @@
 
 Beside atomics a byte may have any number of readers, or of writers by atomics, before somebody stores to it: whether
 that one has heard of all of them is asked here. Equal sets are one number, for a whole tile is mostly used alike.
-Knows nothing of memory: see `shadow`, and `Order` there for what programs have heard of each other.
+Knows nothing of memory: see `shadow`, and `order` for what programs have heard of each other.
 """
 
 from collections.abc import Callable
