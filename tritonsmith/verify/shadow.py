@@ -30,6 +30,7 @@ from tritonsmith.verify.threads import Threads
 
 _NOBODY, _SEVERAL = -1, SEVERAL
 _MAX_VIOLATIONS = 16
+_READS, _WRITES = "reads what another one stores", "writes where another one reads or stores"
 
 Addresses = npt.NDArray[np.uint64]
 Lanes = npt.NDArray[np.bool_]
@@ -137,7 +138,7 @@ class Shadow:
         for region, lanes, at, width in parts:
             self._initialised(region, at, width)
             if not volatile:
-                self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), "reads")
+                self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), _READS)
             reader = region.reader[at]
             self._launch.bytes_loaded += width * _distinct(at[reader == _NOBODY])
             if not volatile:
@@ -165,7 +166,7 @@ class Shadow:
                 writer[~np.repeat(differs, at.size // differs.size)] = _NOBODY
             crossed = self.threads.stored(region.start, pointers, lanes)
             if crossed is not None:
-                self._crossed(region, pointers, _changed(pointers, crossed, values), "writes where")
+                self._crossed(region, pointers, _changed(pointers, crossed, values), _WRITES)
             self._race(region, at, writer, "writes where program {} wrote another value")
             self._race(region, at, self._apart(region.reader, region.readers, at), "writes what program {} reads")
             if region.readers is not None:
@@ -300,9 +301,8 @@ class Shadow:
         """Report the first place that two threads of the present program use without a barrier in between."""
         if lanes is not None and lanes.any():
             element = (int(pointers[lanes].flat[0]) - region.start) // region.itemsize
-            other = "another thread stores" if what == "reads" else "another thread reads or stores"
             where = f"element {element} of {region.name}"
-            self._report("race", f"a thread {what} {other}, without a barrier in between: {where}")
+            self._report("race", f"a thread {what}, without a barrier in between: {where}")
 
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
