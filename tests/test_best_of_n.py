@@ -305,6 +305,18 @@ def test_what_failed_is_answered_drawn_again_and_learnt_from_in_its_turn(
     assert len(Learns.asked) == drawn  # a finished round's turns are read from the disk
 
 
+def test_failures_are_answered_while_the_next_round_is_judged(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "Sampler", Learns)
+    Scripted.tasks, Learns.asked = tasks, []
+    best_of_n.train(make_config(tmp_path, tiny_folder, turns=2, ahead=True), tasks, verifier, None)
+    for number in range(2):
+        folder = tmp_path / "rl" / f"round-{number:02d}"
+        first, second = read(folder / "records.jsonl"), read(folder / "records.turn2.jsonl")
+        assert [len(first), len(second)] == [6, 6] and sum(one.verdict.correct for one in second) == 4
+
+
 def test_an_answer_in_a_later_turn_is_kept_with_its_conversation_after_earlier_ones(tmp_path: Path) -> None:
     config = Config(best_of_n=BestOfNConfig(keep=2))
     task = Task(id="t", level=1, source="import torch")

@@ -50,7 +50,7 @@ class Knob:
             return WARPS
         if self.name == "num_stages":
             return STAGES
-        if self.name == "input_precision":
+        if self.launch == EVERYWHERE:
             return tuple(range(len(PRECISIONS)))
         assert self.value is not None
         near = (self.value * factor // 4 for factor in (1, 2, 4, 8, 16))
@@ -62,11 +62,14 @@ class Knob:
         return f"{self.launch}.{self.name}"
 
 
+_PRECISION = Knob(EVERYWHERE, "input_precision", 0)
+
+
 def knobs(source: str) -> list[Knob]:
     """What can be turned in a candidate's source. Raises SyntaxError where it is no Python."""
     tree, found = ast.parse(source), []
     if _precisions(tree):
-        found.append(Knob(EVERYWHERE, "input_precision", 0))
+        found.append(_PRECISION)
     for number, launch in enumerate(_launches(tree)):
         found += [Knob(number, name, cast(int, literal.value)) for name, literal in launch.sizes.items()]
         given = {keyword.arg: keyword.value for keyword in launch.call.keywords}
@@ -83,7 +86,7 @@ def turned(source: str, settings: Mapping[str, int]) -> str:
     """The source with other numbers, by `Knob.key`; what is not named stays as it is."""
     tree = ast.parse(source)
     for literal in _precisions(tree):
-        literal.value = PRECISIONS[settings.get(f"{EVERYWHERE}.input_precision", 0)]
+        literal.value = PRECISIONS[settings.get(_PRECISION.key, 0)]
     for number, launch in enumerate(_launches(tree)):
         for name, literal in launch.sizes.items():
             if (size := settings.get(f"{number}.{name}")) is not None:
@@ -218,11 +221,10 @@ class Tuned:
 
     def described(self) -> str:
         """What was turned, for a person; "" where nothing was."""
-        parts = []
-        for key, value in self.settings.items():
-            launch, _, name = key.partition(".")
-            parts.append(f"{name} = {PRECISIONS[value]}" if int(launch) == EVERYWHERE else f"{key} = {value}")
-        return ", ".join(parts)
+        return ", ".join(
+            f"{_PRECISION.name} = {PRECISIONS[value]}" if key == _PRECISION.key else f"{key} = {value}"
+            for key, value in self.settings.items()
+        )
 
 
 def tune(

@@ -59,22 +59,22 @@ def train(
     kept: list[list[Row]] = []
     model = start
     numbers: Iterator[int] = iter(range(own.rounds))
-    under_way: deque[_Begun] = deque()
+    under_way: deque[_UnderWay] = deque()
 
-    def begin(number: int) -> _Begun:
+    def begin(number: int) -> _UnderWay:
         rng = random.Random(f"{config.run.seed}/{number}")
         chosen = choose(tasks, own.tasks_per_round, curriculum, rng, drawn, config.extensions.curriculum)
         drawn.update(task.id for task in chosen)
         fresh = Round(config, verifier, drawer, model, out / f"round-{number:02d}", number, clock)
-        return _Begun(fresh.begun(chosen, stage, under_way[-1].round if under_way else None), chosen, rng)
+        return _UnderWay(fresh.begun(chosen, stage, under_way[-1].begun if under_way else None), chosen, rng)
 
-    def end(begun: _Begun) -> Path | None:
-        folder, number, found = begun.round.round.folder, begun.round.round.number, begun.round.held()
+    def end(one: _UnderWay) -> Path | None:
+        folder, number, found = one.begun.round.folder, one.begun.round.number, one.begun.held()
         _observe(curriculum, found[0].records, folder)
-        kept.append(keep(config, begun.tasks, found, stage.given))
+        kept.append(keep(config, one.tasks, found, stage.given))
         learnt = _merged(kept[-(own.memory or len(kept)) :])
         if not (folder / "round.json").exists():
-            rows = [*learnt, *begun.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
+            rows = [*learnt, *one.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
                 _fit(config, rows, start if own.restart else model, folder, number)
             _close(config, folder, number, found, len(learnt), curriculum, clock, stage)
@@ -92,15 +92,15 @@ def train(
             model = end(under_way[0])
             under_way.popleft()
     finally:
-        for begun in under_way:
-            begun.round.stop()
+        for one in under_way:
+            one.begun.stop()
 
 
 @dataclass(frozen=True)
-class _Begun:
-    """A round under way."""
+class _UnderWay:
+    """A round that is drawn and not learnt from yet."""
 
-    round: Begun
+    begun: Begun
     tasks: Sequence[Task]
     rng: random.Random
 

@@ -160,7 +160,6 @@ def install(launches: Launches) -> None:
     def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         launches.lowered |= a.dtype.scalar == tl.float32 and getattr(input_precision, "name", "") == "TF32"
         if current:
-            current[-1].meet()
             *batch, rows, inner = a.data.shape
             current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
         return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
@@ -206,7 +205,7 @@ def install(launches: Launches) -> None:
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
     builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
-    builder.create_dot, builder.cast_impl, builder.binary_op = create_dot, cast_impl, binary_op  # type: ignore
+    builder.create_dot, builder.cast_impl, builder.binary_op = met(create_dot), cast_impl, binary_op  # type: ignore
     patch_tensor = interpreter._patch_lang_tensor
 
     def patch_lang_tensor(tensor, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -6,10 +6,10 @@ Knows programs, their times and the addresses of atomics; nothing of what lies t
 import numpy as np
 import numpy.typing as npt
 
+from tritonsmith.verify.threads import Lanes
+
 _MAX_KNOWN = 1 << 24
 """Numbers that may be kept of what programs know; of launches that need more only the bounds are checked."""
-
-Lanes = npt.NDArray[np.bool_]
 
 
 class Order:

@@ -26,14 +26,11 @@ from tritonsmith.verify import histories
 from tritonsmith.verify.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.observe import Launch, Launches, address
 from tritonsmith.verify.order import Order
-from tritonsmith.verify.threads import Threads
+from tritonsmith.verify.threads import Addresses, Lanes, Threads
 
 _NOBODY, _SEVERAL = -1, SEVERAL
 _MAX_VIOLATIONS = 16
 _READS, _WRITES = "reads what another one stores", "writes where another one reads or stores"
-
-Addresses = npt.NDArray[np.uint64]
-Lanes = npt.NDArray[np.bool_]
 
 
 @dataclass
