@@ -140,6 +140,7 @@ def make_config(folder: Path, tiny: Path, curriculum: bool = True, **fields: obj
     return config
 
 
+@pytest.mark.parametrize("updates", [1, 2])
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("curriculum", [True, False])
 def test_killed_while_saving_resumes_without_losing_a_verdict(
@@ -151,12 +152,13 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     caplog: pytest.LogCaptureFixture,
     curriculum: bool,
     ahead: bool,
+    updates: int,
 ) -> None:
-    config = make_config(tmp_path, tiny_folder, curriculum, ahead=ahead)
+    config = make_config(tmp_path, tiny_folder, curriculum, ahead=ahead, updates=updates)
     mark = trainer.MarkWhole.on_save
 
     def killed(self: object, args: object, state: object, control: object, **rest: object) -> None:
-        if state.global_step == 4:
+        if state.global_step == 4 * updates:
             raise KeyboardInterrupt
         mark(self, args, state, control, **rest)
 
@@ -168,9 +170,9 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     assert len(read(path)) == 8
     with caplog.at_level(logging.INFO):
         folder = grpo.train(config, tasks, verifier, None)
-    assert "checkpoint-2" in caplog.text
+    assert f"checkpoint-{2 * updates}" in caplog.text
     assert path.read_bytes() == before
-    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4 * updates
     assert list((tmp_path / "tensorboard" / "grpo").glob("events.*"))
 
 
@@ -206,6 +208,8 @@ def test_numbers_that_do_not_fit_together_are_a_config_error(
 ) -> None:
     with pytest.raises(ConfigError, match="grpo"):
         grpo.train(make_config(tmp_path, tiny_folder, batch=3), tasks, verifier, None)
+    with pytest.raises(ConfigError, match="updates = 3"):
+        grpo.train(make_config(tmp_path, tiny_folder, updates=3), tasks, verifier, None)
 
 
 def test_ahead_trains_on_what_was_drawn_a_step_before(
@@ -239,6 +243,27 @@ def test_ahead_trains_on_what_was_drawn_a_step_before(
     tokens = [sorted(row.tolist() for row in one["completion_ids"]) for one in seen]
     assert tokens[0] == tokens[1] != tokens[2] != tokens[3]
     assert len((tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_steps_completions_are_learnt_in_several_updates(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    compute = grpo.CurriculumTrainer._compute_loss
+
+    def watched(self: grpo.CurriculumTrainer, model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        seen.append([str(row.tolist()) for row in inputs["completion_ids"]])
+        return compute(self, model, inputs)
+
+    monkeypatch.setattr(grpo.CurriculumTrainer, "_compute_loss", watched)
+    config = make_config(tmp_path, tiny_folder, steps=2, batch=4, updates=2)
+    folder = grpo.train(config, tasks, verifier, None)
+    drawn = read(tmp_path / "grpo" / "records.jsonl")
+    assert [record.step for record in drawn] == [0] * 4 + [1] * 4
+    assert [len(rows) for rows in seen] == [2, 2, 2, 2]
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4
+    closed = [json.loads(line)["step"] for line in (tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()]
+    assert closed == [1, 2]
 
 
 def test_what_could_not_be_judged_trains_nothing(tmp_path: Path, tiny_folder: Path, tasks: list[Task]) -> None:

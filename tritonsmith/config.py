@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from tritonsmith.errors import UserError
+from tritonsmith.types import Style
 
 
 class ConfigError(UserError):
@@ -61,7 +62,7 @@ class ModelConfig(_Section):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     load_in_8bit: bool = False
     """Quantise the frozen base through bitsandbytes; needs CUDA."""
-    prompt_style: Literal["auto", "bare", "plain", "canonical", "full", "traced"] = "auto"
+    prompt_style: Literal["auto"] | Style = "auto"
     """`bare` shows the task's source only, `plain` that without docstrings, comments and annotations, `canonical` in
     the front end's own form, `traced` adds its ATen graph with shapes and dtypes, `full` instructions and an example;
     `auto` is what a model that was trained here was trained on, and `full` for others."""
@@ -76,7 +77,7 @@ class EndpointConfig(_Section):
     """The model's name there; where not given, the only one that is served."""
     key_file: Path | None = None
     """A file that holds the API key, where the server wants one."""
-    prompt_style: Literal["bare", "plain", "canonical", "full", "traced"] = "full"
+    prompt_style: Style = "full"
     concurrency: PositiveInt = 8
     """Questions under way at once."""
     timeout: PositiveFloat = 300.0
@@ -141,6 +142,10 @@ class BestOfNConfig(_Section):
     max_rate: Share = 1.0
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
+    drawn_style: Style | None = None
+    """How tasks are shown while answers are drawn, where that is not as they are learnt, which is
+    `model.prompt_style`. A model that answers one style better teaches itself the other by it (context distillation,
+    Snell et al. 2022, arXiv 2209.15189, section 2, with the verifier to choose)."""
     turns: PositiveInt = 1
     """Turns of each completion: what failed or is slow is answered with what the verifier said of it, and drawn once
     more. A right answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than
@@ -169,6 +174,9 @@ class GrpoSection(_Section):
     """How `lr` goes over `steps`; the other two end at 0."""
     batch: PositiveInt = 4
     accumulation: PositiveInt = 1
+    updates: PositiveInt = 1
+    """Optimiser steps that one step's completions (`batch` x `accumulation`) are learnt in, each from an equal part of
+    them (minibatches, PPO, arXiv 1707.06347, section 5). `steps` and `save_steps` count what is drawn."""
     max_prompt: PositiveInt = 512
     max_completion: PositiveInt = 512
     """K, beta, lr, batch and lengths: requirements row 10. `batch` counts completions in all processes together."""

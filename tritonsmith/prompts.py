@@ -6,12 +6,11 @@ Texts live in `templates/*.j2`. Does not tokenise: chat templates belong to the 
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tritonsmith.plain import plain
-from tritonsmith.types import Task, Verdict
+from tritonsmith.types import Style, Task, Verdict
 
 Message = dict[str, str]
 """One chat message: `role` and `content`."""
@@ -19,9 +18,6 @@ Message = dict[str, str]
 
 Ask = Callable[[Task], list[Message]]
 """How tasks are asked for."""
-
-Style = Literal["bare", "plain", "canonical", "full", "traced"]
-"""How much a prompt says beside the task; see `messages`."""
 
 
 def messages(task: Task, style: Style) -> list[Message]:

@@ -8,6 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 StageName = Literal["ast", "compile", "tiny", "full", "timing"]
+Style = Literal["bare", "plain", "canonical", "full", "traced"]
+"""How much a prompt says beside the task; see `prompts.messages`."""
 STAGES: tuple[StageName, ...] = ("ast", "compile", "tiny", "full", "timing")
 
 

@@ -109,10 +109,10 @@ def _train(
     rows = _rows(config, tasks, stage.ask, tokenizer, longest)
     try:
         args = GRPOConfig(
-            **trainer.options(config, model, out / "checkpoints", own.steps),  # pyright: ignore[reportArgumentType]
+            **trainer.options(config, model, out / "checkpoints", own.steps * own.updates),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
             lr_scheduler_type=own.schedule,
-            max_steps=own.steps,
+            max_steps=own.steps * own.updates,
             **_shares(config),
             num_generations=own.num_generations * own.turns,
             max_completion_length=own.max_completion,
@@ -121,7 +121,7 @@ def _train(
             loss_type=own.loss,
             delta=own.delta,
             scale_rewards=_scale(own),
-            save_steps=own.save_steps,
+            save_steps=own.save_steps * own.updates,
         )
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
@@ -146,7 +146,7 @@ def _train(
     )
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
-    learner.ahead = own.ahead
+    learner.ahead, learner.updates = own.ahead, own.updates
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
@@ -192,17 +192,26 @@ def _scale(own: GrpoSection) -> str:
     return "none" if own.loss == "dr_grpo" else "group"
 
 
+def an_update(own: GrpoSection) -> tuple[int, int]:
+    """How many rows an optimiser's step takes at a time, and how often; raises ConfigError where that does not fit."""
+    part, rest = divmod(own.batch * own.accumulation, own.updates)
+    if rest:
+        rows = f"batch x accumulation = {own.batch} x {own.accumulation} rows"
+        raise ConfigError(f"grpo: a step has {rows}, which updates = {own.updates} cannot share equally")
+    return (own.batch, part // own.batch) if part % own.batch == 0 else (part, 1)
+
+
 def _shares(config: Config) -> dict[str, int]:
     """TRL's arguments for each process's part of a step: whole conversations, as many rows at a time as with one turn.
 
-    Raises ConfigError where the processes cannot share equally, or the loss cannot leave rows out.
+    Raises ConfigError where processes or updates cannot share equally, or the loss cannot leave rows out.
     """
     own = config.grpo
     if own.turns > 1 and own.loss == "bnpo":
         raise ConfigError('grpo.turns: loss = "bnpo" is a mean over what is at hand at a time; "dapo" is one over all')
-    shares = trainer.divided(own.batch, own.accumulation, "grpo")
+    shares = trainer.divided(*an_update(own), "grpo")
     shares["gradient_accumulation_steps"] *= own.turns
-    return shares
+    return {**shares, "steps_per_generation": shares["gradient_accumulation_steps"] * own.updates}
 
 
 def _is_no_dump(record: logging.LogRecord) -> bool:

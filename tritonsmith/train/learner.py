@@ -55,6 +55,8 @@ class CurriculumTrainer(GRPOTrainer):
     converser: Converser
     """Who draws a batch's turns."""
     ahead: bool = False
+    updates: int = 1
+    """Optimiser steps of each batch; `step` is elsewhere what is drawn, and an optimiser's step TRL's `global_step`."""
     waiting: Rollout | None = None
     """What was drawn ahead."""
     due: Rollout | None = None
@@ -85,7 +87,7 @@ class CurriculumTrainer(GRPOTrainer):
 
     def _draw(self, policy: Policy, inputs: Inputs) -> Rollout:
         """Draw this process's part of a batch, each completion of which goes to be judged as it ends."""
-        step = self.state.global_step
+        step = self.state.global_step // self.updates
         before = self.waiting.batch if self.waiting is not None else None
         rollout = Rollout(list(inputs), step, self.rewards.begin([str(row["task"]) for row in inputs], step, before))
         turns, seed = self.converser.turns, self.args.seed + 1_000_003 * (step + 1)
@@ -199,8 +201,11 @@ class Timed(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
     ) -> None:
-        """Close the step."""
-        row = self.learner.clock.close(state.global_step)
+        """Close the step, with the last update from its batch."""
+        step, rest = divmod(state.global_step, self.learner.updates)
+        if rest:
+            return
+        row = self.learner.clock.close(step)
         for part, seconds in row.items():
             if part != "step":
                 self.learner._metrics["train"][f"time/{part}"].append(seconds)

@@ -278,7 +278,7 @@ def _check_shares(config: Config) -> None:
         batches = {
             "sft": (own.sft.batch, own.sft.accumulation, "sft"),
             "best_of_n": (own.best_of_n.batch, 1, "rl"),
-            "grpo": (own.grpo.batch, own.grpo.accumulation, "grpo"),
+            "grpo": (*grpo.an_update(own.grpo), "grpo"),
         }
         if kind in batches:
             batch, accumulation, folder = batches[kind]
