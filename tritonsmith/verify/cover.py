@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 from triton.runtime.jit import mangle_type
 
+from tritonsmith.verify import recorded
 from tritonsmith.verify.conduct import PARTS
 from tritonsmith.verify.observe import tensors
 
@@ -147,7 +148,7 @@ class Cover:
         count, found = math.prod(grid), []
         drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
         chosen = sorted({0, count - 1, *drawn}, key=lambda _: self._draw.random())
-        scope = interpreter._patch_lang(executor.fn)
+        scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             began = time.thread_time()
@@ -155,7 +156,7 @@ class Cover:
                 before, place = time.thread_time(), chosen.pop()
                 x, rest = divmod(place, grid[1] * grid[2])
                 interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
-                executor.fn(**bound)
+                program(**bound)
                 found.append(tally.stored)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown

@@ -25,6 +25,7 @@ from tritonsmith.verify import (
     libdevice,
     loops,
     memo,
+    recorded,
     warmed,
 )
 from tritonsmith.verify.cover import Tally
@@ -81,7 +82,7 @@ def install(launches: Launches) -> None:
         values = [value for _, value in named]
         current.append(Shadow(launches, launch, given, lambda: pointed(values, launches)))
         patched.clear()
-        self.grid = _unchanged(self.grid, launches)
+        self.grid, self.fn = _unchanged(self.grid, launches), recorded.Programs(self.fn)
         try:
             return execute(self, *args, **kwargs)
         finally:
@@ -194,7 +195,7 @@ def install(launches: Launches) -> None:
     for name in _MEETINGS:
         setattr(builder, name, met(getattr(builder, name)))
     exchange = interpreter.ReduceScanOpInterface
-    exchange.apply = met(exchange.apply)  # type: ignore[method-assign]
+    exchange.apply = _whole(met(exchange.apply))  # type: ignore[method-assign]
     executor = interpreter.GridExecutor
     # The copies are the interpreter's; a grid function or a kernel's body that computes in torch is the candidate's.
     executor._init_args_hst, executor._restore_args_dev = map(  # type: ignore[method-assign]
@@ -217,6 +218,17 @@ def install(launches: Launches) -> None:
     interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     take_turns()
+
+
+def _whole(apply: Callable[..., object]) -> Callable[..., object]:
+    """A reduction or a scan, one operation whatever it is made of."""
+
+    def call(self, input):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        if isinstance(input, tuple):
+            return recorded.whole("reduction", lambda *parts: apply(self, parts))(*input)
+        return recorded.whole("reduction", lambda part: apply(self, part))(input)
+
+    return call
 
 
 def _unchanged(grid: object, launches: Launches) -> object:

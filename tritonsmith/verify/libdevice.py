@@ -7,7 +7,7 @@ of those is told so. Whether a function takes the operands' types is the compile
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from triton.language.extra.hip import libdevice as hip
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from tritonsmith.verify import bfloat16
+from tritonsmith.verify import bfloat16, recorded
 
 Array = npt.NDArray[np.float64]
 
@@ -137,13 +137,18 @@ def install() -> None:
 
 
 def _interpreted(name: str) -> Callable[..., tl.tensor]:
-    def call(*args: object, _semantic: object = None) -> tl.tensor:
+    def compute(*args: object) -> tl.tensor:
         if name not in FUNCTIONS:
             raise NotImplementedError(f"libdevice.{name} has no interpretation; it needs a GPU")
         given: list[Any] = [interpreter.interpreter_semantic.to_tensor(arg) for arg in args]
         with np.errstate(all="ignore"):
             values = FUNCTIONS[name](*(_wide(tensor.handle) for tensor in given))
         return _tensor(values, given, RESULTS[name] if name in RESULTS else given[0].dtype)
+
+    computed = recorded.whole(f"libdevice.{name}", compute)
+
+    def call(*args: object, _semantic: object = None) -> tl.tensor:
+        return cast(tl.tensor, computed(*args))
 
     return call
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import torch
 from triton.runtime import interpreter
 
-from tritonsmith.verify import histories
+from tritonsmith.verify import histories, recorded
 from tritonsmith.verify.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.observe import Launch, Launches, address
 from tritonsmith.verify.order import Order
@@ -304,7 +304,7 @@ class Shadow:
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
             return
-        line, frame = None, sys._getframe()
+        line, frame = recorded.line(), sys._getframe()
         while frame is not None and line is None:
             if frame.f_code.co_filename == "candidate.py":
                 line = frame.f_lineno
