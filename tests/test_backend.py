@@ -211,3 +211,11 @@ def test_without_a_measurement_nothing_is_turned() -> None:
 
 def test_the_search_ends_in_time() -> None:
     assert backend.tune(ONE, small, small, seconds=0.0, trials=1000).trials < 50
+
+
+def test_products_of_three_are_tried_before_anything_else_is_turned() -> None:
+    def judge(source: str) -> Verdict:
+        return verdict(1.0 if "tf32x3" in source and "BLOCK=64" in source else 2.0)
+
+    tuned = backend.tune(PRODUCT, judge, judge, seconds=60, trials=2)
+    assert tuned.settings["-1.input_precision"] == 1 and tuned.after_ms == 1.0

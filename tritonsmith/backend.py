@@ -250,7 +250,10 @@ def tune(
     spills = sum(kernel.spills or 0 for kernel in first.kernels)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
-    study.enqueue_trial({knob.key: knob.value for knob in known if knob.value in knob.choices}, skip_if_exists=True)
+    given = {knob.key: knob.value for knob in known if knob.value in knob.choices}
+    study.enqueue_trial(given, skip_if_exists=True)
+    if _PRECISION in known:  # a short search may draw it never, or only together with sizes that hide it
+        study.enqueue_trial(given | {_PRECISION.key: 1}, skip_if_exists=True)
 
     def objective(trial: optuna.Trial) -> float:
         settings = {knob.key: trial.suggest_categorical(knob.key, knob.choices) for knob in known}
