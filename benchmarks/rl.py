@@ -37,7 +37,6 @@ from tritonsmith.config import Config, EvalConfig
 from tritonsmith.cores import cores
 from tritonsmith.errors import UserError
 from tritonsmith.train.run import judges, locked
-from tritonsmith.types import Style
 
 log = logging.getLogger(__name__)
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -52,7 +51,7 @@ def settings_of(
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
-    scale: str = "auto", drawn_style: Style | None = None, updates: int = 1,
+    scale: str = "auto", updates: int = 1,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -67,7 +66,7 @@ def settings_of(
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
-            "sample_batch": min(rows, 1024), "drawn_style": drawn_style, **sizes,
+            "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
@@ -144,10 +143,6 @@ def run(
     restart: Annotated[bool, typer.Option(help="Each of best-of-N's rounds learns from the first model anew.")] = False,
     steps: Annotated[int | None, typer.Option(help="GRPO's steps at most, over which its rate falls to 0.")] = None,
     scale: Annotated[str, typer.Option(help="What GRPO divides advantages by: auto, group, batch or none.")] = "auto",
-    drawn_style: Annotated[
-        Style | None,
-        typer.Option(help="How best-of-N shows tasks while it draws; held-out deep tasks are then also asked so."),
-    ] = None,
     updates: Annotated[int, typer.Option(help="Optimiser steps of GRPO from each batch, each from a part of it.")] = 1,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
@@ -158,7 +153,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps, scale, drawn_style, updates,
+        temperature, keep, restart, steps, scale, updates,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

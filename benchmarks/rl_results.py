@@ -11,7 +11,7 @@ from statistics import fmean
 import torch
 from rich import box
 from rich.table import Table
-from rl_training import AS_DRAWN, POINTS, SETS, steps_of
+from rl_training import POINTS, SETS, steps_of
 
 from tritonsmith import config as configuration
 from tritonsmith import evaluate, metrics
@@ -49,19 +49,13 @@ class Result:
         found = cls(out, config, settings["method"], depths=depths)
         for point in POINTS:
             folder = out / "eval" / point
-            found.records[point] = {name: evaluate.read(folder / f"{name}.jsonl") for name in found.sets}
+            found.records[point] = {name: evaluate.read(folder / f"{name}.jsonl") for name in SETS}
         return found
 
     @property
     def setting(self) -> str:
-        """Method, reward, and how it draws."""
-        style = self.config.best_of_n.drawn_style
-        return f"{self.method}, {self.config.reward.scheme}{f', drawn {style}' if style is not None else ''}"
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """What it was evaluated on."""
-        return (*SETS, AS_DRAWN) if self.config.best_of_n.drawn_style is not None else SETS
+        """Method and reward."""
+        return f"{self.method}, {self.config.reward.scheme}"
 
     @property
     def folder(self) -> Path:
@@ -95,7 +89,7 @@ class Result:
         }
         change = {
             name: metrics.difference(self.records["start"][name], self.records["end"][name]).model_dump()
-            for name in self.sets
+            for name in SETS
         }
         steps = self.training()
         content = {
@@ -190,7 +184,7 @@ def compare(results: Sequence[Result]) -> Table:
 
 
 def _lines(shown: Table, label: str, results: Sequence[Result]) -> None:
-    for name in results[0].sets:
+    for name in SETS:
         records = {point: [r for one in results for r in one.records[point][name]] for point in POINTS}
         cells = [_percent(metrics.bootstrap(_rates(some))) if some else "-" for some in records.values()]
         gain = metrics.difference(records["start"], records["end"])

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -25,21 +24,18 @@ from transformers import (
 from tritonsmith import evaluate, jsonl
 from tritonsmith.config import Config, ExtensionsConfig, VerifyConfig
 from tritonsmith.progress import Watched
-from tritonsmith.prompts import messages
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.train import best_of_n, grpo, models
 from tritonsmith.train.policy import Drawer
 from tritonsmith.train.run import check_leakage
-from tritonsmith.types import Style, Task
+from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
 
 POINTS = ("start", "half", "end")
 SETS = ("deep", "level1")
-AS_DRAWN = "deep-as-drawn"
-"""The deep tasks, asked as training asks while it draws, where that is not as it learns (`best_of_n.drawn_style`)."""
 SEATS = 4
 """Candidates that one judge process has under way."""
 
@@ -87,26 +83,19 @@ class Evaluation:
     tasks: Mapping[str, Sequence[Task]]
     drawer: Drawer | None = None
 
-    def sets(self) -> dict[str, tuple[Sequence[Task], Style | None]]:
-        """Tasks and the style in which they are shown, None for the model's own, by the set's name."""
-        style = self.config.best_of_n.drawn_style
-        beside = {AS_DRAWN: (self.tasks["deep"], style)} if style is not None else {}
-        return {name: (self.tasks[name], None) for name in SETS} | beside
-
     def path(self, point: str, name: str) -> Path:
         """Where the records are."""
         return self.out / "eval" / point / f"{name}.jsonl"
 
     def draw(self, point: str, model: Path) -> None:
         """Draw what is missing of one point's answers."""
-        for name, (tasks, style) in self.sets().items():
-            out = self.path(point, name).with_suffix(".completions.jsonl")
-            known = {row.get("task") for row in jsonl.read(out)}
-            if all(task.id in known for task in tasks):
+        for name in SETS:
+            known = {row.get("task") for row in jsonl.read(self.path(point, name).with_suffix(".completions.jsonl"))}
+            if all(task.id in known for task in self.tasks[name]):
                 continue
             self.drawer = self.drawer or Drawer(self.config)
-            ask = partial(messages, style=style) if style is not None else None
-            evaluate.draw(self.drawer.of(model), tasks, self.config.eval, out, ask=ask)
+            out = self.path(point, name).with_suffix(".completions.jsonl")
+            evaluate.draw(self.drawer.of(model), self.tasks[name], self.config.eval, out)
 
     def judge(self, points: Sequence[str], workers: int, cache: Path | None) -> None:
         """Judge what is drawn and not judged, with all kinds of inputs (extension 1)."""
@@ -114,13 +103,13 @@ class Evaluation:
         settings = VerifyConfig(device="cpu", timing=False, workers=workers, judges=judges, cache=cache)
         with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as verifier:
             for point in points:
-                for name, (tasks, _) in self.sets().items():
+                for name in SETS:
                     out = self.path(point, name)
                     drawn = jsonl.read(out.with_suffix(".completions.jsonl"))
                     drafts = {(str(row["task"]), cast(int, row["sample"])): str(row["completion"]) for row in drawn}
-                    wanted = [(task, 0) for task in tasks if (task.id, 0) in drafts]
-                    if len(wanted) < len(tasks):
-                        log.warning("%s: %d of %d were drawn", out, len(wanted), len(tasks))
+                    wanted = [(task, 0) for task in self.tasks[name] if (task.id, 0) in drafts]
+                    if len(wanted) < len(self.tasks[name]):
+                        log.warning("%s: %d of %d were drawn", out, len(wanted), len(self.tasks[name]))
                     evaluate.judged(wanted, drafts, Watched(verifier), out, f"eval/{point}/{name}")
 
 

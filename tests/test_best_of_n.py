@@ -18,12 +18,10 @@ from tritonsmith.data.pair import Pair
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import read
 from tritonsmith.jsonl import append
-from tritonsmith.plain import plain
-from tritonsmith.prompts import messages, render_completion
+from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import graphs
 from tritonsmith.train import best_of_n, policy
 from tritonsmith.train.generate import Sampler
-from tritonsmith.train.stage import Stage
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
 
@@ -330,51 +328,15 @@ def test_an_answer_in_a_later_turn_is_kept_with_its_conversation_after_earlier_o
             {("t", 1): more, ("t", 2): more},
         ),
     ]
-    rows = best_of_n.keep(config, [task], found, Stage("bare"))
+    rows = best_of_n.keep(config, [task], found)
     assert [(row.prompt, row.completion[0]["content"]) for row in rows] == [(ask, "a = 1"), (more, "b = 1")]
-
-
-def test_answers_drawn_in_one_style_are_learnt_in_another(
-    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = [one.model_copy(update={"source": f'"""{one.id}."""\n{one.source}'}) for one in tasks]
-    learnt: list[Row] = []
-    asked: list[str] = []
-
-    class Plain(Scripted):
-        tasks: ClassVar[list[Task]] = [one.model_copy(update={"source": plain(one.source)}) for one in said]
-
-        def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
-            asked.extend(chat[0]["content"] for chat in messages)
-            return super().sample(messages, n, *rest, **named)
-
-    def fit(config: Config, rows: list[Row], *_: object) -> None:
-        learnt.extend(rows)
-
-    monkeypatch.setattr(policy, "Sampler", Plain)
-    monkeypatch.setattr(best_of_n, "_fit", fit)
-    config = make_config(tmp_path, tiny_folder, rounds=1, drawn_style="plain", tasks_per_round=4)
-    best_of_n.train(config, said, verifier, None)
-    assert sorted(asked) == sorted(plain(one.source) for one in said)
-    by_name = {one.id: one for one in said}
-    assert {row.task for row in learnt} == set(by_name)
-    assert all(row.prompt == messages(by_name[row.task], "bare") for row in learnt)
-
-
-def test_a_later_turn_drawn_in_one_style_keeps_its_conversation_in_another() -> None:
-    task = Task(id="t", level=1, source='"""Said."""\nimport torch')
-    stage = Stage("bare", drawn_style="plain")
-    later = [{"role": "assistant", "content": "a"}, {"role": "user", "content": "wrong"}]
-    assert stage.draw(task) == messages(task, "plain") != messages(task, "bare")
-    assert stage.learnt(task, [*stage.draw(task), *later], 2) == [*messages(task, "bare"), *later]
 
 
 def test_of_a_kernel_that_was_given_only_what_is_clearly_faster_is_learnt_from() -> None:
     task = Task(id="t", level=1, source="import torch")
     records = [right("t", 0, "a = 1", speed=1.5), right("t", 1, "b = 1", speed=1.51), right("t", 2, "c = 1", speed=1.8)]
     found = [best_of_n.Turn(records, {("t", i): [] for i in range(3)})]
-    stage = Stage("bare", given={"t": right("t", 0, "g = 1", speed=1.5).verdict})
-    rows = best_of_n.keep(Config(), [task], found, stage)
+    rows = best_of_n.keep(Config(), [task], found, {"t": right("t", 0, "g = 1", speed=1.5).verdict})
     assert [row.completion[0]["content"] for row in rows] == ["c = 1"]
 
 
@@ -386,5 +348,5 @@ def test_what_is_solved_already_is_not_learnt_from() -> None:
     records = [right("easy", 0, "e = 1"), right("easy", 1, "e = 2"), right("hard", 0, "h = 1"), wrong, missed]
     found = [best_of_n.Turn(records, {(one.task, one.sample): [] for one in records})]
     for rate, learnt in ((1.0, ["easy", "easy", "hard"]), (0.9, ["hard"]), (0.4, [])):
-        rows = best_of_n.keep(Config(best_of_n=BestOfNConfig(max_rate=rate)), tasks, found, Stage("bare"))
+        rows = best_of_n.keep(Config(best_of_n=BestOfNConfig(max_rate=rate)), tasks, found)
         assert [row.task for row in rows] == learnt

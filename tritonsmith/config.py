@@ -142,10 +142,6 @@ class BestOfNConfig(_Section):
     max_rate: Share = 1.0
     """Tasks of whose first answers a larger share is right are not learnt from: they have nothing left to teach, and
     outnumber those that have (dynamic sampling, DAPO, arXiv 2503.14476, section 3.2)."""
-    drawn_style: Style | None = None
-    """How tasks are shown while answers are drawn, where that is not as they are learnt, which is
-    `model.prompt_style`. A model that answers one style better teaches itself the other by it (context distillation,
-    Snell et al. 2022, arXiv 2209.15189, section 2, with the verifier to choose)."""
     turns: PositiveInt = 1
     """Turns of each completion: what failed or is slow is answered with what the verifier said of it, and drawn once
     more. A right answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than

@@ -9,7 +9,7 @@ import json
 import logging
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -29,7 +29,7 @@ from tritonsmith.train.clock import Clock
 from tritonsmith.train.policy import Drawer
 from tritonsmith.train.rounds import Begun, Round, Turn
 from tritonsmith.train.stage import Stage, frontend
-from tritonsmith.types import Record, Task
+from tritonsmith.types import Record, Task, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def train(
     def end(one: _UnderWay) -> Path | None:
         folder, number, found = one.begun.round.folder, one.begun.round.number, one.begun.held()
         _observe(curriculum, found[0].records, folder)
-        kept.append(keep(config, one.tasks, found, stage))
+        kept.append(keep(config, one.tasks, found, stage.given))
         learnt = _merged(kept[-(own.memory or len(kept)) :])
         if not (folder / "round.json").exists():
             rows = [*learnt, *one.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
@@ -126,18 +126,20 @@ def choose(
     return chosen + [task for task in pool if task.id not in taken][: min(n, len(pool)) - len(chosen)]
 
 
-def keep(config: Config, tasks: Sequence[Task], found: Sequence[Turn], stage: Stage) -> list[Row]:
-    """Turn the best K distinct correct candidates of each task into training rows, each with what it is learnt to.
+def keep(
+    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Verdict] | None = None
+) -> list[Row]:
+    """Turn the best K distinct correct candidates of each task into training rows, each with what it answered.
 
-    Where a task has a kernel that was given (`Stage.given`), only what is clearly faster than it. A later turn's reward
-    is discounted: it counts for what it is worth to the conversation's first turn. Tasks that are solved already
+    Where a task has a kernel that was `given`, only what is clearly faster than it. A later turn's reward is
+    discounted: it counts for what it is worth to the conversation's first turn. Tasks that are solved already
     (`best_of_n.max_rate`) give none.
     """
     scheme, cap = config.reward.scheme, config.reward.cap
     by_task: defaultdict[str, list[tuple[Record, list[Message]]]] = defaultdict(list)
     for turn in found:
         for record in turn.records:
-            before = stage.given.get(record.task)
+            before = (given or {}).get(record.task)
             if before is None or reward.beats(record.verdict, before):
                 by_task[record.task].append((record, turn.chats[record.task, record.sample]))
     first: defaultdict[str, list[bool]] = defaultdict(list)
@@ -151,8 +153,7 @@ def keep(config: Config, tasks: Sequence[Task], found: Sequence[Turn], stage: St
         verdicts, sources = [one.verdict for one, _ in own], [one.source for one, _ in own]
         worth = [credit.first_turn(reward.score(one.verdict, scheme, cap), one.turn) for one, _ in own]
         for index in credit.select_best(verdicts, sources, config.best_of_n.keep, rewards=worth):
-            record, drawn_from = own[index]
-            chat = stage.learnt(task, drawn_from, record.turn)
+            record, chat = own[index]
             answer = [{"role": "assistant", "content": record.completion}]
             rows.append(Row(prompt=chat, completion=answer, task=task.id, graph=task.graph or ""))
     return rows

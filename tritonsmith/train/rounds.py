@@ -31,7 +31,7 @@ class Turn:
 
     records: list[Record]
     chats: Mapping[Key, list[Message]]
-    """What each of them was drawn from, by task and sample."""
+    """What each of them answers, by task and sample."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Round:
     def begun(self, tasks: Sequence[Task], stage: Stage, before: "Begun | None" = None) -> "Begun":
         """Draw the first turn and leave it to the judges, which see to a round `before` first."""
         own = self.config.best_of_n
-        asked = {task.id: stage.draw(task) for task in tasks}
+        asked = {task.id: stage.ask(task) for task in tasks}
         wanted = [(task, sample) for task in tasks for sample in range(own.n)]
         chats = {(task.id, sample): asked[task.id] for task, sample in wanted}
         return Begun(self, stage, self.drawn(wanted, chats, 1, before.first.judging if before is not None else None))

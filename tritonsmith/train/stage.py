@@ -22,22 +22,10 @@ class Stage:
     """By task."""
     given: dict[str, Verdict] = field(default_factory=dict)
     """By task, the verdict on the kernel it was given: best-of-N learns from what is clearly faster alone."""
-    drawn_style: Style | None = None
-    """How tasks without a prompt are asked for while training's answers are drawn, where not as they are learnt."""
 
     def ask(self, task: Task) -> list[Message]:
         """The chat that asks for an answer."""
         return self.prompts.get(task.id) or messages(task, self.style)
-
-    def draw(self, task: Task) -> list[Message]:
-        """The chat that training's answers are drawn from."""
-        if self.drawn_style is None or task.id in self.prompts:
-            return self.ask(task)
-        return messages(task, self.drawn_style)
-
-    def learnt(self, task: Task, chat: list[Message], turn: int) -> list[Message]:
-        """The chat that a turn's answer is learnt to, of the one it was drawn from: what was said in it stays."""
-        return chat if self.drawn_style is None else [*self.ask(task), *chat[len(chat) - 2 * (turn - 1) :]]
 
     def settled(self, verdict: Verdict) -> bool:
         """Whether nothing is left to say of an answer: it is right and not slow.
@@ -53,4 +41,4 @@ class Stage:
 
 def frontend(config: Config) -> Stage:
     """The agent that answers tasks."""
-    return Stage(models.prompt_style(config.model), drawn_style=config.best_of_n.drawn_style)
+    return Stage(models.prompt_style(config.model))

@@ -128,7 +128,7 @@ class _Recorder:
         if name in _PURE and not varying:
             return found
         self._note(name, operate, args, varying, found)
-        self.spoilt |= any(_place(one) is not None for one in named.values())
+        self.spoilt |= any(_place(one) is not None for one in named.values()) or any(map(_hides, args))
         if named and not self.spoilt:
             self.steps[-1].operate = lambda *again: operate(*again, **named)
         return found
@@ -169,12 +169,14 @@ class _Recorder:
 
     def finish(self) -> None:
         """Be done with the first program."""
+        self._kept.clear()
+        if self.spoilt:
+            self.steps.clear()
         used: set[int] = set()
         for step in reversed(self.steps):
             places = _places(step)
             step.last = tuple(places - used)
             used |= places
-        self._kept.clear()
 
     def play(self) -> None:
         """Do the operations again, for the program that the builder stands at."""
@@ -208,6 +210,12 @@ def _place(argument: object) -> "int | _Group | None":
             parts = [one if place is None else None for one, place in zip(argument, places, strict=True)]
             return _Group(type(argument), parts, places)
     return None
+
+
+def _hides(argument: object) -> bool:
+    """Whether an argument may hold values where `_place` does not look."""
+    parts = argument if isinstance(argument, (list, tuple)) else ()
+    return isinstance(argument, tl.tensor) or any(isinstance(one, (list, tuple, tl.tensor)) for one in parts)
 
 
 def _places(step: _Step) -> set[int]:
@@ -294,4 +302,4 @@ class Programs:
             raise
         finally:
             semantic.builder, _recording = builder, before
-        self._recorder.finish()
+            self._recorder.finish()
