@@ -1,6 +1,7 @@
 """Programs that do what the first one did are done without Python, and those that may do otherwise are not."""
 
 import inspect
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ import triton.language as tl
 from judging import DOUBLE, KERNEL, double, judge, rules, small
 from triton.runtime import interpreter
 
-from tritonsmith.verify import recorded
+from tritonsmith.verify import conversions, recorded
 from tritonsmith.verify.pool import Verifier
 
 PROGRAMS = 5
@@ -135,6 +136,62 @@ def test_what_fails_in_a_later_program_fails() -> None:
     with pytest.raises(interpreter.InterpreterError, match="Assume failed"):
         _launched(_raised, x, out, 3)
     assert torch.equal(out[:3], x[:3] * 2)
+    assert len(ran) == 3  # `_raised` and `_double` of the first; of the one that fails its own lines, to say where
+
+
+def _halved(out_ptr, n):  # type: ignore[no-untyped-def]
+    ran.append(1)
+    more, half = n + 1, n >> 1
+    tl.store(out_ptr + tl.program_id(0), more)
+    tl.store(out_ptr + 5 + tl.program_id(0), half + tl.program_id(0))
+
+
+def test_a_shift_leaves_a_number_of_the_launch_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton's interpreter gave it 32 bits, and turned it negative for the programs that come later."""
+    monkeypatch.setattr(interpreter, "_implicit_cvt", interpreter._implicit_cvt)
+    for name in ("cast_impl", "create_ashr"):
+        monkeypatch.setattr(interpreter.InterpreterBuilder, name, getattr(interpreter.InterpreterBuilder, name))
+    conversions.install()
+    out = torch.zeros(10, dtype=torch.int64)
+    assert _launched(_halved, out, 3_000_000_000) == 1
+    assert out.tolist() == [3_000_000_001] * 5 + [1_500_000_000 + program for program in range(5)]
+
+
+def _viewed(x_ptr, out_ptr):  # type: ignore[no-untyped-def]
+    ran.append(1)
+    lanes = tl.arange(0, 8)
+    offsets = tl.program_id(0) * 8 + lanes
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets) + lanes.to(tl.float32, bitcast=True))
+
+
+def test_what_would_keep_too_much_is_run_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view keeps all of what it looks at."""
+    x, out = _rows()
+    assert _launched(_viewed, x, out) == 1
+    monkeypatch.setattr(recorded, "_BYTES", 16)
+    assert _launched(_viewed, x, out) == PROGRAMS
+
+
+def test_an_operation_as_a_whole_keeps_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[object]] = []
+    most: list[int] = []
+
+    def doubled(x: tl.tensor) -> tl.tensor:
+        most.append(sum(one() is not None for one in made))
+        data = x.handle.data * 2  # type: ignore[attr-defined]
+        made.append(weakref.ref(data))
+        return tl.tensor(interpreter.TensorHandle(data, x.dtype), x.type)
+
+    monkeypatch.setitem(globals(), "whole", recorded.whole("doubled", doubled))
+    x, out = _rows()
+    assert _launched(_whole, x, out) == 1
+    assert torch.equal(out, x * 2) and len(most) == PROGRAMS and max(most) <= 1
+
+
+def _whole(x_ptr, out_ptr):  # type: ignore[no-untyped-def]
+    ran.append(1)
+    offsets = tl.program_id(0) * 8 + tl.arange(0, 8)
+    tl.store(out_ptr + offsets, whole(tl.load(x_ptr + offsets)))  # noqa: F821
 
 
 MANY = small("return x * 2.0", "torch.randn(640)")

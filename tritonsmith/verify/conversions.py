@@ -2,7 +2,8 @@
 
 Triton hands a launch's Python float to its kernel as a float32; the interpreter would keep Python's double, which is no
 tensor and takes the type of what it meets. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
-what is too large becomes the largest, and what is no number zero.
+what is too large becomes the largest, and what is no number zero. A shift to the right leaves its operands as
+they are, where the interpreter changes them.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,12 @@ def install() -> None:
             with np.errstate(over="ignore"):
                 data = np.array([arg], np.float32)
             return tl.tensor(interpreter.TensorHandle(data, tl.float32), tl.float32)
-        return convert(arg)
+        found = convert(arg)
+        if isinstance(arg, int) and isinstance(
+            found, tl.tensor
+        ):  # the type says 64 bits from 2^31 on, the data said 32
+            found.handle.data = found.handle.data.astype(interpreter._get_np_dtype(found.dtype))  # type: ignore[attr-defined]
+        return found
 
     interpreter._implicit_cvt = implicit_cvt  # type: ignore[assignment]
     builder = interpreter.InterpreterBuilder
@@ -38,4 +44,11 @@ def install() -> None:
             return interpreter.TensorHandle(np.where(most, limits.dtype.type(limits.max), data), kind)
         return cast(self, src, dst_type)
 
-    builder.cast_impl = cast_impl  # type: ignore[method-assign]
+    def create_ashr(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        signed = [
+            interpreter.TensorHandle(one.data.astype(interpreter._get_signed_np_dtype(one.data.dtype)), one.dtype)
+            for one in (lhs, rhs)
+        ]
+        return self.binary_op(*signed, np.right_shift)
+
+    builder.cast_impl, builder.create_ashr = cast_impl, create_ashr  # type: ignore[method-assign]

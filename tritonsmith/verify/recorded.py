@@ -8,7 +8,7 @@ order, so that whoever watches memory sees what it would see.
 
 A kernel that hands a value to Python, as a branch's condition or a loop's bound, may go another way in another program.
 Whoever reads a value that another program may have otherwise, outside of an operation, is noticed (`_Varying`), and all
-programs are run as ever then. So are those of kernels with block pointers or descriptors.
+programs are run as ever then. So are those of kernels that make block pointers or descriptors.
 """
 
 import inspect
@@ -48,7 +48,7 @@ _line: int | None = None
 
 
 def line() -> int | None:
-    """The line of the candidate's source whose access is being made again."""
+    """The line of the candidate's source that is done again."""
     return _line
 
 
@@ -86,7 +86,7 @@ class _Step:
     found: int | tuple[int, ...] | None
     """Which of the values it makes."""
     line: int | None
-    """Of an access to memory, the line of the candidate's source."""
+    """Where it does more than compute, the line of the candidate's source."""
     last: tuple[int, ...] = ()
     """Values that no later step takes."""
 
@@ -112,7 +112,7 @@ class _Recorder:
         self.steps: list[_Step] = []
         self.count = 0
         self.inside = self.spoilt = False
-        self._kept: dict[int, TensorHandle] = {}
+        self._kept: dict[int, npt.NDArray[np.generic]] = {}
         self._bytes = 0
 
     def do(self, name: str, operate: _Operation, args: Sequence[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -125,10 +125,11 @@ class _Recorder:
         finally:
             self.inside = False
         varying = [(index, place) for index, one in enumerate(args) if (place := _place(one)) is not None]
+        self.spoilt |= any(_place(one) is not None for one in named.values())
+        self.spoilt |= any(map(_hides, [*args, *named.values()]))
         if name in _PURE and not varying:
             return found
         self._note(name, operate, args, varying, found)
-        self.spoilt |= any(_place(one) is not None for one in named.values()) or any(map(_hides, args))
         if named and not self.spoilt:
             self.steps[-1].operate = lambda *again: operate(*again, **named)
         return found
@@ -149,8 +150,7 @@ class _Recorder:
         elif found is not None:
             self.spoilt = True
         self._keep(args)
-        touches = any(part in name for part in ("load", "store", "atomic"))
-        self.steps.append(_Step(operate, list(args), varying, made, _line_now() if touches else None))
+        self.steps.append(_Step(operate, list(args), varying, made, None if name in _PURE else _line_now()))
         for index, _ in varying:
             self.steps[-1].given[index] = None
         self.spoilt |= len(self.steps) > _STEPS or self._bytes > _BYTES
@@ -163,9 +163,12 @@ class _Recorder:
 
     def _keep(self, args: Sequence[Any]) -> None:
         for one in args:
-            if type(one) is TensorHandle and id(one) not in self._kept:
-                self._kept[id(one)] = one
-                self._bytes += one.data.nbytes if one.data.base is None else 0
+            whole = one.data if type(one) is TensorHandle else None
+            while whole is not None and isinstance(whole.base, np.ndarray):
+                whole = whole.base
+            if whole is not None and id(whole) not in self._kept:
+                self._kept[id(whole)] = whole
+                self._bytes += whole.nbytes
 
     def finish(self) -> None:
         """Be done with the first program."""
@@ -263,8 +266,9 @@ def whole(name: str, operate: Callable[..., Any]) -> Callable[..., Any]:
 
         def on_handles(*given: Any) -> Any:  # noqa: ANN401
             tensors = (one if kind is None else tl.tensor(one, kind) for one, kind in zip(given, kinds, strict=True))
-            made[:] = [operate(*tensors)]
-            found = made[0]
+            found = operate(*tensors)
+            if _recording is not None:
+                made.append(found)
             return tuple(one.handle for one in found) if isinstance(found, tuple) else found.handle
 
         recorder.do(name, on_handles, [one.handle if isinstance(one, tl.tensor) else one for one in args], {})
@@ -288,7 +292,16 @@ class Programs:
         elif self._recorder is None or self._recorder.spoilt:
             self._fn(*args, **named)
         else:
-            self._recorder.play()
+            self._play(self._recorder, args, named)
+
+    def _play(self, recorder: _Recorder, args: Sequence[object], named: Mapping[str, object]) -> None:
+        try:
+            recorder.play()
+        except TimeoutError:
+            raise
+        except Exception:  # raised by the kernel's own lines, it says where
+            self._fn(*args, **named)
+            raise
 
     def _record(self, args: Sequence[object], named: Mapping[str, object]) -> None:
         global _recording
