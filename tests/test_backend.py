@@ -1,5 +1,8 @@
 """The backend agent: what it may turn, that grids follow, and that the search keeps to what is right and faster."""
 
+import logging
+from io import StringIO
+
 import pytest
 from small_tasks import small_task
 
@@ -219,3 +222,21 @@ def test_products_of_three_are_tried_before_anything_else_is_turned() -> None:
 
     tuned = backend.tune(PRODUCT, judge, judge, seconds=60, trials=2)
     assert tuned.settings["-1.input_precision"] == 1 and tuned.after_ms == 1.0
+
+
+def test_a_search_that_is_stopped_prints_no_traceback() -> None:
+    said, calls = StringIO(), iter([False, True])
+    handler = logging.StreamHandler(said)
+
+    def judge(source: str) -> Verdict:
+        if next(calls):
+            raise RuntimeError("the time is up")
+        return small(source)
+
+    logging.getLogger("optuna").addHandler(handler)
+    try:
+        with pytest.raises(RuntimeError, match="time is up"):
+            backend.tune(ONE, judge, small, seconds=60)
+    finally:
+        logging.getLogger("optuna").removeHandler(handler)
+    assert said.getvalue() == ""

@@ -248,7 +248,7 @@ def tune(
     if before is None or not known:
         return Tuned(source, {}, 1, before, before)
     spills = sum(kernel.spills or 0 for kernel in first.kernels)
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # a trial that is stopped is no warning, nor worth a traceback
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
     given = {knob.key: knob.value for knob in known if knob.value in knob.choices}
     study.enqueue_trial(given, skip_if_exists=True)
