@@ -26,3 +26,15 @@ def test_a_number_given_to_a_launch_has_the_digits_of_float32(verifier: Verifier
     forward = FORWARD.replace("x.numel(), B", f"x.numel(), {number}, B")
     verdict = judge(verifier, DOUBLE, double(forward, kernel))
     assert verdict.correct is right
+
+
+def test_a_sum_of_integers_wraps(verifier: Verifier) -> None:
+    """numpy refuses a sum that its type does not hold."""
+    task = small("return x * 0.0 + float(5 - 2**31)", "torch.randn(64, 48)")
+    total = "tl.sum(tl.where(tl.arange(0, BLOCK) < 2, 1073741826 + tl.arange(0, BLOCK), 0), axis=0)"
+    kernel = KERNEL.replace(
+        "2.0 * tl.load(x_ptr + offsets, mask=mask)",
+        f"tl.load(x_ptr + offsets, mask=mask) * 0.0 + {total}.to(tl.float32)",
+    )
+    verdict = judge(verifier, task, double(kernel=kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)

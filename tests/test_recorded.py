@@ -148,9 +148,10 @@ def _halved(out_ptr, n):  # type: ignore[no-untyped-def]
 
 def test_a_shift_leaves_a_number_of_the_launch_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triton's interpreter gave it 32 bits, and turned it negative for the programs that come later."""
-    monkeypatch.setattr(interpreter, "_implicit_cvt", interpreter._implicit_cvt)
-    for name in ("cast_impl", "create_ashr"):
-        monkeypatch.setattr(interpreter.InterpreterBuilder, name, getattr(interpreter.InterpreterBuilder, name))
+    patched = [(interpreter, "_implicit_cvt"), (interpreter.ReduceScanOpInterface, "to_tensor")]
+    builder = interpreter.InterpreterBuilder
+    for owner, name in [*patched, (builder, "cast_impl"), (builder, "create_ashr")]:
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     conversions.install()
     out = torch.zeros(10, dtype=torch.int64)
     assert _launched(_halved, out, 3_000_000_000) == 1

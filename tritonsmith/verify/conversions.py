@@ -3,7 +3,7 @@
 Triton hands a launch's Python float to its kernel as a float32; the interpreter would keep Python's double, which is no
 tensor and takes the type of what it meets. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
 what is too large becomes the largest, and what is no number zero. A shift to the right leaves its operands as
-they are, where the interpreter changes them.
+they are, where the interpreter changes them, and a sum of integers wraps.
 """
 
 from collections.abc import Callable
@@ -51,4 +51,13 @@ def install() -> None:
         ]
         return self.binary_op(*signed, np.right_shift)
 
+    reductions = interpreter.ReduceScanOpInterface
+    packed = reductions.to_tensor
+
+    def to_tensor(self, ret, dtype):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        if isinstance(ret, (int, np.integer)):  # a sum wraps, as every integer does; numpy would refuse it
+            ret = np.array(ret).astype(interpreter._get_np_dtype(dtype))[()]
+        return packed(self, ret, dtype)
+
+    reductions.to_tensor = to_tensor  # type: ignore[method-assign]
     builder.cast_impl, builder.create_ashr = cast_impl, create_ashr  # type: ignore[method-assign]
