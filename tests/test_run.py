@@ -74,6 +74,7 @@ def test_a_dry_run_draws_few_graphs() -> None:
 def test_a_dry_run_fits_any_number_of_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     config = configuration.load(CONFIGS[0].parent / "demo.toml", [f"run.dir={tmp_path}", "sft.batch=1"])
     config.run.steps = ["sft", "best_of_n", "grpo", "midend_sft", "midend_best_of_n", "midend_grpo"]
+    config.grpo.updates = 4
     monkeypatch.setattr(ranks, "count", lambda: count)
     small = run.dry(config)
     run._check_shares(small)

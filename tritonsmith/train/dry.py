@@ -35,9 +35,10 @@ def dry(config: Config) -> Config:
     # A random model writes no kernel worth keeping: replay gives each round something to train on.
     own.batch, own.max_new_tokens, own.replay = rows, 48, rows
     small.best_of_n.turns = min(own.turns, 2)
+    updates = min(small.grpo.updates, 2)  # each from a batch that all processes share
     small.grpo = small.grpo.model_copy(
-        update={"steps": 2, "num_generations": rows, "batch": rows, "accumulation": 1, "max_completion": 32,
-                "max_prompt": 2048, "save_steps": 1, "turns": min(small.grpo.turns, 2)}
+        update={"steps": 2, "num_generations": rows, "batch": rows, "accumulation": updates, "updates": updates,
+                "max_completion": 32, "max_prompt": 2048, "save_steps": 1, "turns": min(small.grpo.turns, 2)}
     )  # fmt: skip
     small.midend.sft = small.midend.best_of_n = small.midend.grpo = None
     small.midend.kernels, small.midend.data = "run", DRY_DATA

@@ -224,9 +224,9 @@ def _whole(apply: Callable[..., object]) -> Callable[..., object]:
     """A reduction or a scan, one operation whatever it is made of."""
 
     def call(self, input):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        if isinstance(input, tuple):
-            return recorded.whole("reduction", lambda *parts: apply(self, parts))(*input)
-        return recorded.whole("reduction", lambda part: apply(self, part))(input)
+        parts = input if isinstance(input, tuple) else (input,)
+        found = recorded.whole("reduction", lambda *given: apply(self, given))(*parts)
+        return found if isinstance(input, tuple) else found[0]
 
     return call
 

@@ -24,6 +24,8 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from tritonsmith.verify.loading import CANDIDATE
+
 _LEAST = 3
 """Programs of a launch that is worth recording."""
 _STEPS, _BYTES = 30_000, 1 << 26
@@ -48,8 +50,13 @@ _line: int | None = None
 
 
 def line() -> int | None:
-    """The line of the candidate's source that is done again."""
-    return _line
+    """The line of the candidate's source that runs, or that is done again."""
+    if _line is not None:
+        return _line
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != CANDIDATE:
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame.f_lineno if frame is not None else None
 
 
 class _Varying(TensorHandle):
@@ -150,7 +157,7 @@ class _Recorder:
         elif found is not None:
             self.spoilt = True
         self._keep(args)
-        self.steps.append(_Step(operate, list(args), varying, made, None if name in _PURE else _line_now()))
+        self.steps.append(_Step(operate, list(args), varying, made, None if name in _PURE else line()))
         for index, _ in varying:
             self.steps[-1].given[index] = None
         self.spoilt |= len(self.steps) > _STEPS or self._bytes > _BYTES
@@ -226,13 +233,6 @@ def _places(step: _Step) -> set[int]:
     made = () if step.found is None else (step.found,) if isinstance(step.found, int) else step.found
     taken = [(place,) if isinstance(place, int) else place.places for _, place in step.varying]
     return {place for some in (made, *taken) for place in some if place is not None}
-
-
-def _line_now() -> int | None:
-    frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename != "candidate.py":
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame.f_lineno if frame is not None else None
 
 
 class _Noting:

@@ -13,7 +13,6 @@ Races between threads of one program are for `threads`. Does not find reads of u
 forward. `interpret` puts it into the interpreter.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -304,12 +303,7 @@ class Shadow:
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
             return
-        line, frame = recorded.line(), sys._getframe()
-        while frame is not None and line is None:
-            if frame.f_code.co_filename == "candidate.py":
-                line = frame.f_lineno
-            frame = frame.f_back  # type: ignore[assignment]
-        text = f"kernel {self._launch.name}: {message}"
+        line, text = recorded.line(), f"kernel {self._launch.name}: {message}"
         if all(seen["rule"] != rule or seen["line"] != line for seen in self._launches.violations):
             self._launches.violations.append({"rule": rule, "message": text, "line": line})
 
