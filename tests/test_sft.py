@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from datasets import Dataset
 from safetensors.torch import load_file
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, ModelConfig, RunConfig, SftConfig
@@ -101,3 +104,26 @@ def test_reads_rows_of_plain_text(tmp_path: Path, tiny_folder: Path) -> None:
     jsonl.append(path, json.dumps({"prompt": "p"}))
     with pytest.raises(ConfigError, match="completion"):
         sft.pairs(config, None)
+
+
+def test_tokens_and_labels_are_those_of_trls_trainer(tmp_path: Path, tiny_folder: Path) -> None:
+    model, tokenizer = trainer.load(make_config(tmp_path, tiny_folder), None)
+    args = SFTConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, completion_only_loss=True, report_to=[])
+    plain = Dataset.from_list([row.model_dump(include={"prompt", "completion"}) for row in make_rows()])
+    theirs = SFTTrainer(model=model, args=args, train_dataset=plain, processing_class=tokenizer).train_dataset
+    ours = sft.encode(tokenizer, make_rows())
+    assert [(one["input_ids"], one["labels"]) for one in ours] == [(row["input_ids"], row["labels"]) for row in theirs]
+    assert all(sft.IGNORED in one["labels"] for one in ours)
+
+
+def test_learns_what_follows_the_common_tokens_where_a_prompt_alone_ends_otherwise(
+    tiny_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, tokenizer = trainer.load(make_config(tmp_path, tiny_folder), None)
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}thinks{% endif %}"
+    )
+    (one,) = sft.encode(tokenizer, make_rows(1))
+    learnt = [token for token, label in zip(one["input_ids"], one["labels"], strict=True) if label != sft.IGNORED]
+    assert tokenizer.decode(learnt) == "b|"
+    assert "1 of 1 prompts" in caplog.text

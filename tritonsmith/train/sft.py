@@ -15,6 +15,7 @@ from peft import PeftModel
 from pydantic import ValidationError
 from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from trl.data_utils import common_prefix_length
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -22,6 +23,7 @@ from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.pairs import write_pairs
 from tritonsmith.data.rows import Row
+from tritonsmith.prompts import Message
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.order import LengthOrder
@@ -29,6 +31,9 @@ from tritonsmith.train.policy import make_room
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
+
+IGNORED = -100
+"""The label of a token that counts for nothing in the loss (torch's `cross_entropy`)."""
 
 
 def pairs(config: Config, verifier: Verifier, limit: int | None = None) -> list[Row]:
@@ -130,7 +135,8 @@ def fit(
     `name` is the run's name in TensorBoard. Rows longer than `settings.max_length` tokens are left out, for half
     an answer teaches not to end.
     """
-    fitting = [row for row in rows if _length(tokenizer, row) <= settings.max_length]
+    encoded = encode(tokenizer, rows)
+    fitting = [one for one in encoded if len(one["input_ids"]) <= settings.max_length]
     if len(fitting) < len(rows):
         log.warning(
             "%s: %d of %d rows exceed %d tokens", name, len(rows) - len(fitting), len(rows), settings.max_length
@@ -153,12 +159,34 @@ def fit(
     )
     trainer.alone(args)
     peft = models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None
-    data = Dataset.from_list([row.model_dump(include={"prompt", "completion"}) for row in fitting])
-    learner = _Learner(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
+    learner = _Learner(
+        model=model, args=args, train_dataset=Dataset.from_list(fitting), processing_class=tokenizer, peft_config=peft
+    )
     trainer.prepare(learner, config, name)
     trainer.run_trainer(learner, resume)
     return trainer.finish(learner, out / "model")
 
 
-def _length(tokenizer: PreTrainedTokenizerBase, row: Row) -> int:
-    return len(tokenizer.apply_chat_template([*row.prompt, *row.completion], tokenize=True, return_dict=False))
+def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
+    """Each row's `input_ids`, and `labels` that leave the prompt out, as TRL's trainer makes them of the same row.
+
+    That one takes rows by themselves, each three times with its length asked for; best-of-N, which learns from all
+    that was kept anew in every round, would spend more on tokens than on learning.
+    """
+    whole = _tokens(tokenizer, [[*row.prompt, *row.completion] for row in rows], False)
+    asked = _tokens(tokenizer, [row.prompt for row in rows], True)
+    starts = [common_prefix_length(prompt, ids) for prompt, ids in zip(asked, whole, strict=True)]
+    if odd := sum(start < len(prompt) for start, prompt in zip(starts, asked, strict=True)):
+        log.warning("%d of %d prompts have other tokens before an answer than alone", odd, len(rows))
+    return [
+        {"input_ids": ids, "labels": [IGNORED] * start + ids[start:]} for ids, start in zip(whole, starts, strict=True)
+    ]
+
+
+def _tokens(
+    tokenizer: PreTrainedTokenizerBase, chats: list[list[Message]], add_generation_prompt: bool
+) -> list[list[int]]:
+    ids = tokenizer.apply_chat_template(
+        chats, tokenize=True, return_dict=False, add_generation_prompt=add_generation_prompt
+    )
+    return cast("list[list[int]]", ids)
