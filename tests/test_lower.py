@@ -88,6 +88,8 @@ def test_a_tensor_changed_in_place_is_its_result_from_then_on() -> None:
         ("return x if x.sum() > 0 else -x", "cannot be traced"),
         ("return torch.linalg.svd(x)[0]", "no lowering"),
         ("x += 1.0\nreturn x", "an input is changed"),
+        ("v, i = torch.cummax(x, dim=1)\nreturn v, i", "the places of cummax"),
+        ("return torch.round(x, decimals=2)", "no lowering"),
     ],
 )
 def test_what_it_cannot_answer_is_a_miss_with_a_reason(forward: str, reason: str) -> None:
@@ -193,6 +195,15 @@ def test_the_plan_names_operators_and_kernels() -> None:
         task("return torch.where(x > 0.3, x.flip(1), y.roll(2, dims=1))", shapes=_SHAPES),
         task(
             "return self.table(y).sum(dim=1)", "self.table = nn.Embedding(12, 8)", {"y": "torch.randint(0, 12, (4, 6))"}
+        ),
+        task("return torch.cummax(x, dim=1).values.relu(), torch.cummin(x, dim=0)[0]", shapes={"x": "5, 2100"}),
+        task("return torch.any(x > 0.9, dim=1), (x > -0.9).all(dim=0, keepdim=True), (x > 2.0).any()"),
+        task("return (x > 0.3).float()"),
+        task("return (x > 0.3).to(x.dtype) * x"),
+        task("return torch.round(x * 4.0)"),
+        task(
+            "return F.cross_entropy(x, y, label_smoothing=0.1)",
+            shapes={"x": "6, 10", "y": "torch.randint(0, 10, (6,))"},
         ),
         task("return x.cumprod(dim=0), (x * y).prod(dim=1, keepdim=True)", shapes={"x": "6, 4", "y": "6, 4"}),
     ],

@@ -151,7 +151,13 @@ class Forward:
         return name
 
     def _like(self, value: Value) -> str:
-        """The dtype of a result: that of an input or weight which has it, so that other precisions follow."""
+        """The dtype of a result: that of an input or weight which has it, so that other precisions follow.
+
+        What is made a float of no float (`(x > y).float()`) follows nothing, unless the module asks a tensor for its
+        dtype.
+        """
+        if not self.program.follows and any(op.name == "as_float" and value is op.result for op in self.program.ops):
+            return str(value.dtype)
         known = [*self.program.inputs, *self.program.parameters.values()]
         for one in known:
             if one.dtype == value.dtype and value.dtype.is_floating_point:

@@ -168,11 +168,27 @@ def _cosine_embedding(op: Op, make: Maker) -> Value:
 @rule("cross_entropy_loss")
 def _cross_entropy(op: Op, make: Maker) -> Value:
     x, target = _pair(op)
-    if isinstance(op.args.get("weight"), Value) or op.args.get("label_smoothing") not in (0, 0.0):
-        raise Untraceable("a weighted or smoothed cross entropy")
+    smoothing = op.args.get("label_smoothing") or 0.0
+    if isinstance(op.args.get("weight"), Value) or not isinstance(smoothing, float):
+        raise Untraceable("a weighted cross entropy")
     if target.dtype.is_floating_point:
+        if smoothing:
+            raise Untraceable("smoothed probabilities")
         return _soft_cross_entropy(make, x, target, op.args["reduction"])
-    return _nll_of(make, make("log_softmax", x.shape, x.dtype, self=x, dim=1 if len(x.shape) > 1 else 0), target, op)
+    logs = make("log_softmax", x.shape, x.dtype, self=x, dim=1 if len(x.shape) > 1 else 0)
+    return _smoothed(make, logs, target, op, smoothing) if smoothing else _nll_of(make, logs, target, op)
+
+
+def _smoothed(make: Maker, logs: Value, target: Value, op: Op, smoothing: float) -> Value:
+    """A share of each target is spread evenly over all classes."""
+    picked, shape = _picked(make, logs, target, op), target.shape
+    even = make("mean", shape, logs.dtype, self=logs, dim=[1], keepdim=False)
+    sure = make("mul", shape, logs.dtype, self=picked, other=smoothing - 1.0)
+    return reduced(
+        make,
+        make("sub", shape, logs.dtype, self=sure, other=even, alpha=smoothing),
+        op.args["reduction"],
+    )
 
 
 def _soft_cross_entropy(make: Maker, x: Value, target: Value, reduction: object) -> Value:
@@ -193,12 +209,17 @@ def _nll(op: Op, make: Maker) -> Value:
 
 
 def _nll_of(make: Maker, logs: Value, target: Value, op: Op) -> Value:
-    """Minus the log probability of each target. Targets to ignore are not looked for."""
+    """Minus the log probability of each target."""
+    each = make("neg", target.shape, logs.dtype, self=_picked(make, logs, target, op))
+    return reduced(make, each, op.args["reduction"])
+
+
+def _picked(make: Maker, logs: Value, target: Value, op: Op) -> Value:
+    """The log probability of each target. Targets to ignore are not looked for."""
     if op.args.get("ignore_index") != -100:
         raise Untraceable("a loss that ignores some targets")
     if len(logs.shape) == 1:
         raise Untraceable("a loss without a batch")
     column = make.shaped(target, (target.shape[0], 1, *target.shape[1:]))
     picked = make("gather", column.shape, logs.dtype, self=logs, dim=1, index=column)
-    flat = make.shaped(picked, target.shape)
-    return reduced(make, make("neg", target.shape, logs.dtype, self=flat), op.args["reduction"])
+    return make.shaped(picked, target.shape)

@@ -59,6 +59,7 @@ EXPRESSIONS: dict[str, str] = {
     "tan": "libdevice.tan({self})",
     "erfc": "libdevice.erfc({self})",
     "trunc": "libdevice.trunc({self})",
+    "round": "libdevice.rint({self})",  # halves to even, as torch has it
     "fmod": "libdevice.fmod({self}, {other})",
     "hypot": "libdevice.hypot({self}, {other})",
     "floor": "tl.floor({self})",
@@ -177,6 +178,8 @@ def is_pointwise(op: Op) -> bool:
     if op.name in ("max", "min"):
         return "other" in op.args
     if op.name == "div" and op.args.get("rounding_mode") is not None:
+        return False
+    if op.name == "round" and op.args.get("decimals"):
         return False
     if op.name == "pow" and not isinstance(op.args.get("exponent"), (int, float)):
         return False

@@ -40,13 +40,16 @@ REDUCTIONS: dict[str, Reduction] = {
         "tl.full({lanes}, 1.0, dtype=tl.float32)",
         "acc *= {x}", "tl.reduce(acc, 0, multiply)", "1.0",
     ),
+    "any": Reduction(
+        "tl.zeros({lanes}, dtype=tl.int32)", "acc |= ({x} != 0).to(tl.int32)", "tl.max(acc, axis=0) != 0", "0"
+    ),
     "norm2": Reduction("tl.zeros({lanes}, dtype=tl.float32)", "acc += {x} * {x}", "tl.sqrt(tl.sum(acc, axis=0))"),
     "norm1": Reduction("tl.zeros({lanes}, dtype=tl.float32)", "acc += tl.abs({x})", "tl.sum(acc, axis=0)"),
 }  # fmt: skip
 
 
 def emit_reduction(forward: Forward, op: Op, unit: Unit) -> None:
-    """sum, mean, amax, amin, norms over `dim`."""
+    """sum, mean, amax, amin, prod, any, norms over `dim`."""
     source = op.tensor("self")
     dims = dimensions(op, "dim", len(source.shape))
     kernel = Kernel(forward.kernel_name(op.name))
@@ -60,7 +63,9 @@ def emit_reduction(forward: Forward, op: Op, unit: Unit) -> None:
     walk.begin()
     _accumulate(walk, rule)
     store_reduced(forward, op, unit, walk, rule.finish.format(count=walk.count))
-    forward.notes.append(f"{kernel.name}: {_walked(walk)}")
+    forward.notes.append(
+        f"{kernel.name}: {_walked(walk)}, {'a flag a lane' if op.name == 'any' else 'float32 accumulators'}"
+    )
     forward.emit(kernel)
 
 
@@ -110,8 +115,8 @@ def _whole(forward: Forward, op: Op, unit: Unit, walk: Walk) -> None:
 
 def _walked(walk: Walk) -> str:
     if walk.strided:
-        return "a program walks down 64 columns in blocks of 16, float32 accumulators"
-    return "a program walks along a row in blocks of 1024, float32 accumulators"
+        return "a program walks down 64 columns in blocks of 16"
+    return "a program walks along a row in blocks of 1024"
 
 
 def store_reduced(forward: Forward, op: Op, unit: Unit, walk: Walk, finish: str) -> None:

@@ -228,6 +228,25 @@ def _apart(op: Op, make: Maker) -> Value | None:
     return make(op.name, op.result.shape, source.dtype, self=inner, dim=dims[:split], keepdim=keep)
 
 
+@rule("cummax", "cummin")
+def _running(op: Op, make: Maker) -> Value | None:
+    """The values alone, where nobody reads the places."""
+    if len(op.results) == 1:
+        return None
+    values, places = op.results
+    if places in make.read:
+        raise Untraceable(f"the places of {op.name}")
+    return make(op.name, values.shape, values.dtype, self=op.tensor("self"), dim=op.args["dim"])
+
+
+@rule("all")
+def _all(op: Op, make: Maker) -> Value:
+    source, shape = op.tensor("self"), op.result.shape
+    missing = make("logical_not", source.shape, torch.bool, self=source)
+    some = make("any", shape, torch.bool, self=missing, dim=op.args.get("dim"), keepdim=op.args.get("keepdim"))
+    return make("logical_not", shape, torch.bool, self=some)
+
+
 @rule("max", "min")
 def _extreme(op: Op, make: Maker) -> Value | tuple[Value, ...] | None:
     """Of two tensors: as it is; of all: amax; along a dimension: values, and places only if somebody reads them."""

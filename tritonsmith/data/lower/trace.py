@@ -85,6 +85,8 @@ class Program:
     parameters: dict[str, Value] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     """Arguments of `forward` that are numbers: their names, and what the task gives for them."""
+    follows: bool = False
+    """Whether a dtype may be another tensor's (`.to(x.dtype)`): what is traced names each dtype as it was."""
 
     @property
     def outputs(self) -> list[Value]:
@@ -105,6 +107,7 @@ def trace(task: Task, arguments: Sequence[str]) -> Program:
         raise Untraceable("an argument that is no tensor")
     program = _Reader(recording.graph, recording.model, list(recording.weights), tensors).read()
     program.numbers = cast(dict[str, float], numbers)
+    program.follows = ".dtype" in task.source or "type_as" in task.source
     return program
 
 
