@@ -29,7 +29,7 @@ HANGS = _task("while True: x = x + 1")
 def test_finds_what_scaling_finds(verifier: Verifier, id: str) -> None:
     found = _sizing(verifier).of(SUITE[id])
     assert found.tiny == scaling.tiny(SUITE[id]) and found.full == scaling.full(SUITE[id])
-    assert found.hardening == frozenset()
+    assert found.large().hardening == frozenset()
 
 
 def test_whole_keeps_the_task_as_it_is(verifier: Verifier) -> None:
@@ -39,7 +39,7 @@ def test_whole_keeps_the_task_as_it_is(verifier: Verifier) -> None:
 
 def test_says_what_hardens_a_task(verifier: Verifier) -> None:
     task = _task("return torch.clamp(x, min=-9.0)")
-    assert _sizing(verifier).of(task).hardening == {"large values"}
+    assert _sizing(verifier).of(task).large().hardening == {"large values"}
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,12 @@ def test_a_task_that_hangs_holds_up_no_other(verifier: Verifier) -> None:
     sizing.of(SUITE["level1/relu"])
     assert waiting.is_alive()
     waiting.join()
+
+
+def test_finds_the_larger_sizes_only_when_they_are_asked_for(verifier: Verifier) -> None:
+    task = _task("return 2.0 * x if x.shape[0] < 8 or x.is_meta else __import__('os')._exit(0)")
+    found = _sizing(verifier).of(task)
+    assert found.tiny.cap is not None
+    for _ in range(2):
+        with pytest.raises(TaskError, match="ended the process"):
+            found.large()

@@ -95,7 +95,8 @@ class Session:
             self.launches = compiler.capture_launches(str(header["target"]))
         if self.watch is not None:
             self.watch.lines = self._lines
-        self._before = integrity.snapshot()
+        # Who computes values is asked what changed (`check`), and nobody else.
+        self._before = integrity.snapshot() if self.mode != "capture" else None
         with on_device(self.device):
             self.module = loading.import_source(str(header["source"]))
         return {"ok": True}, None

@@ -99,7 +99,11 @@ class Trial:
     def _makes_room(self, outcome: Outcome) -> bool:
         """Whether a candidate turned the tiny sizes down, and is to be tried at larger ones from here on."""
         turned = any(conduct.turns_down(one) or one.rule == "descriptor" for one in outcome.findings)
-        if outcome.ok or not turned or (roomy := self._prepared().roomy) is None:
+        try:
+            roomy = self._prepared().roomy if turned and not outcome.ok else None
+        except TaskError:  # it has this size alone
+            roomy = None
+        if roomy is None:
             return False
         self._prepared, self._roomy = lambda: roomy, True
         return True
@@ -125,10 +129,10 @@ class Trial:
         def wanted(prepared: Sizes) -> list[Variant]:
             growth = self._room.growth(prepared)
             multi_input, strided = self._extensions.multi_input, self._settings.strided
-            light, named = prepared.light.task, self._forwards.named
-            found = variants(prepared.full.task, multi_input, growth, prepared.hardening, strided, light)
+            large, named = prepared.large(), self._forwards.named
+            found = variants(large.full.task, multi_input, growth, large.hardening, strided, large.light.task)
             found = [replace(variant, named=variant.weights and named) for variant in found]
-            long = prepared.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
+            long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
             return found + [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
 
         def sizes(prepared: Sizes) -> str:
