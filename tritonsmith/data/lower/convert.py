@@ -1,7 +1,9 @@
 """From a task to a candidate: the units in order, the class around them, and the plan."""
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from torch.utils import _pytree as pytree
 
@@ -18,6 +20,8 @@ from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
+
+T = TypeVar("T")
 
 PIECE = 3
 """Operators on elements that `pieces` puts into a kernel."""
@@ -93,15 +97,36 @@ def _kind(op: Op) -> Kind:
 
 
 def _move_views(program: Program) -> None:
-    """A task that is views alone becomes a copy: what a kernel is for is to move the elements."""
+    """A task that is views alone becomes a copy: what a kernel is for is to move the elements.
+
+    It moves them where torch would have to: before a view that needs order of what has none, else at the end.
+    """
     if any(_kind(op) != "view" for op in program.ops):
         return
     moved = {}
-    for value in program.outputs:
-        result = Value("made", value.shape, value.dtype, "result")
-        program.ops.append(Op("copy", {"self": value}, (result,), None))
-        moved[value] = result
-    program.output = pytree.tree_map(lambda one: moved.get(one, one), program.output)
+    for value in dict.fromkeys(program.outputs):
+        place = _out_of_order(program, value) or value
+        result = Value("made", place.shape, place.dtype, "result")
+        copy, moved[place] = Op("copy", {"self": place}, (result,), None), result
+        after = next((n for n, op in enumerate(program.ops) if place in op.results), -1) + 1
+        changed = [replace(op, args=_with(op.args, {place: result})) for op in program.ops[after:]]
+        program.ops[after:] = [copy, *changed]
+    program.output = _with(program.output, moved)
+
+
+def _out_of_order(program: Program, value: Value) -> Value | None:
+    """What the last view on the way to a value that needs order finds without."""
+    producers = {result: op for op in program.ops for result in op.results}
+    while (op := producers.get(value)) is not None and op.operands:
+        value = op.operands[0]
+        if op.name in views.NEED_ORDER and not value.ordered:
+            return value
+    return None
+
+
+def _with(tree: T, stands: Mapping[Value, Value]) -> T:
+    """A structure with other values in it."""
+    return pytree.tree_map(lambda one: stands.get(one, one) if isinstance(one, Value) else one, tree)
 
 
 def _begin(forward: Forward) -> None:

@@ -65,6 +65,9 @@ def new_sizes(name: str, old: Sequence[int], new: Sequence[int]) -> list[str]:
     return sizes
 
 
+NEED_ORDER = {"view", "reshape", "flatten", "unflatten"}
+"""Views of elements in order; of others they are copies."""
+
 VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
     "view": lambda f, op, x: f"reshape({_shape(f, op, x)})",
     "reshape": lambda f, op, x: f"reshape({_shape(f, op, x)})",
@@ -138,8 +141,7 @@ def emit_view(forward: Forward, op: Op) -> None:
     """The view as a statement; what it gives may lie out of order."""
     source = op.tensor("self")
     held = forward.shaped(source)
-    needs_order = op.name in ("view", "reshape", "flatten", "unflatten")
-    if needs_order:
+    if op.name in NEED_ORDER:
         held = forward.in_order(source)
     names = [forward.fresh() for _ in op.results]
     made = f".{VIEWS[op.name](forward, op, source)}" if op.name != "slice" else _sliced(forward, op, source)
