@@ -219,6 +219,8 @@ def test_every_operator_of_the_generator_has_an_answer() -> None:
         task("return x.view(4, 6, 3, -1).permute(2, 0, 1, 3).reshape(12, -1).t()", shapes={"x": "4, 6, 15"}),
         task("return (x > 0.3).float()"),
         task("return (x > 0.3).to(x.dtype) * x"),
+        task("return (x > 0.3).float() * x, (x > 0.3).float().mean() * x"),
+        task("return x * torch.tril(torch.ones_like(x))", shapes={"x": "6, 6"}),
         task("return torch.round(x * 4.0)"),
         task(
             "return F.cross_entropy(x, y, label_smoothing=0.1)",

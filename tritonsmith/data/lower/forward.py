@@ -38,6 +38,8 @@ class Forward:
     _held: dict[Value, Held] = field(default_factory=dict)
     _kinds: dict[str, str] = field(default_factory=dict)
     """What the dtype of a variable is, as `forward` spells it."""
+    _made: dict[Value, bool] = field(default_factory=dict)
+    """Whether a value's dtype is that of a float made of no float."""
     _buffers: int = 0
 
     # -- kernels
@@ -153,16 +155,30 @@ class Forward:
     def _like(self, value: Value) -> str:
         """The dtype of a result: that of an input or weight which has it, so that other precisions follow.
 
-        What is made a float of no float (`(x > y).float()`) follows nothing, unless the module asks a tensor for its
-        dtype.
+        What is made a float of no float (`(x > y).float()`), and what is computed with it, follows nothing, unless the
+        module takes dtypes from tensors.
         """
-        if not self.program.follows and any(op.name == "as_float" and value is op.result for op in self.program.ops):
+        if not self.program.follows and self._of_no_float(value):
             return str(value.dtype)
         known = [*self.program.inputs, *self.program.parameters.values()]
         for one in known:
             if one.dtype == value.dtype and value.dtype.is_floating_point:
                 return f"{self.held(one).name}.dtype"
         return str(value.dtype)
+
+    def _of_no_float(self, value: Value) -> bool:
+        """Whether a float's dtype is that of one made of no float; one without dimensions decides only over such."""
+        if value not in self._made:
+            op = next((op for op in self.program.ops if value in op.results), None)
+            self._made[value] = (
+                op is not None
+                and value.dtype.is_floating_point
+                and (
+                    op.name == "as_float"
+                    or any(self._of_no_float(one) for one in op.operands if one.shape or not value.shape)
+                )
+            )
+        return self._made[value]
 
     def _any(self) -> str:
         known = [*self.program.inputs, *self.program.parameters.values()]

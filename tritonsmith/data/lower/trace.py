@@ -6,6 +6,7 @@ at run time is `sizes`' business. Control flow that depends on values cannot be 
 """
 
 import operator
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -20,6 +21,9 @@ from torch.utils import _pytree as pytree
 
 from tritonsmith.tasks.traced import Untraceable, record
 from tritonsmith.types import Task
+
+_FOLLOWS = re.compile(r"\.dtype|type_as|_like\(|\.new_|\.to\((?!torch\.)")
+"""Ways to write that a dtype is another tensor's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,7 @@ def trace(task: Task, arguments: Sequence[str]) -> Program:
         raise Untraceable("an argument that is no tensor")
     program = _Reader(recording.graph, recording.model, list(recording.weights), tensors).read()
     program.numbers = cast(dict[str, float], numbers)
-    program.follows = ".dtype" in task.source or "type_as" in task.source
+    program.follows = _FOLLOWS.search(task.source) is not None
     return program
 
 
