@@ -1,11 +1,9 @@
 """What a forward's kernels can store at sizes that no memory here holds."""
 
-import numpy as np
 import pytest
 from judging import DOUBLE, FORWARD, KERNEL, double, judge, rules
 
 from tritonsmith.verify import conduct
-from tritonsmith.verify.cover import Tally, Unknown
 from tritonsmith.verify.pool import Verifier
 
 LARGE = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("(64, 48)", "(65536, 4096)")})
@@ -48,10 +46,3 @@ def test_what_is_counted_must_be_enough_where_values_were_right(
     own: dict[str, object], small: dict[str, object], refused: bool
 ) -> None:
     assert bool(conduct.uncovered(own, small)) is refused
-
-
-def test_a_program_is_given_up_at_a_load_once_its_time_is_over() -> None:
-    pointers, mask = np.zeros(4, np.uint64), np.ones(4, np.bool_)
-    assert not Tally().load(pointers, mask).any()
-    with pytest.raises(Unknown):
-        Tally(until=0.0).load(pointers, mask)

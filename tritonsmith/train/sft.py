@@ -170,8 +170,8 @@ def fit(
 def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
     """Each row's `input_ids`, and `labels` that leave the prompt out, as TRL's trainer makes them of the same row.
 
-    That one takes rows by themselves, each three times with its length asked for; best-of-N, which learns from all
-    that was kept anew in every round, would spend more on tokens than on learning.
+    That one takes rows by themselves, each twice, and a third time for its length; best-of-N may learn from all that
+    was kept anew in every round.
     """
     whole = _tokens(tokenizer, [[*row.prompt, *row.completion] for row in rows], False)
     asked = _tokens(tokenizer, [row.prompt for row in rows], True)

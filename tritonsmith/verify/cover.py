@@ -57,8 +57,6 @@ class Tally:
     """Bytes that each storage has."""
     regions: dict[int, set[int]] = field(default_factory=dict)
     """By the storage's number, the regions that any program stores to."""
-    until: float = math.inf
-    """When a program is given up (`time.thread_time` seconds)."""
 
     def begin(self, program: int, programs: int) -> None:
         """Another program begins."""
@@ -66,8 +64,6 @@ class Tally:
 
     def load(self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], *_: object) -> npt.NDArray[np.bool_]:
         """Nothing is there to be loaded."""
-        if time.thread_time() > self.until:
-            raise Unknown
         return np.zeros_like(mask)
 
     def store(
@@ -156,15 +152,12 @@ class Cover:
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             began = time.thread_time()
-            # Where there are others, a first program that takes a launch's whole time is all that would be known.
-            tally.until = began + _LAUNCH_S if count > 1 else math.inf
             while chosen and time.thread_time() - began < _LAUNCH_S:
                 before, place = time.thread_time(), chosen.pop()
                 x, rest = divmod(place, grid[1] * grid[2])
                 interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
                 program(**bound)
                 found.append(tally.stored)
-                tally.until = math.inf
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
                 if not chosen and len(found) < _MORE <= count and any(map(_in_part, tally.regions.values())):
