@@ -214,6 +214,24 @@ def test_a_runner_dies_with_its_zygote() -> None:
     assert not _alive(runner.pid)
 
 
+def test_a_process_forked_by_one_that_is_dead_by_then_ends_too() -> None:
+    reader, writer = os.pipe()
+    if (middle := os.fork()) == 0:
+        try:
+            parent = os.getpid()
+            if os.fork() == 0:
+                while os.getppid() == parent:
+                    time.sleep(0.01)
+                sandbox.lead_group(parent)
+                os.write(writer, b"alive")
+        finally:
+            os._exit(0)
+    os.waitpid(middle, 0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read() == b""
+
+
 def _alive(pid: int) -> bool:
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()

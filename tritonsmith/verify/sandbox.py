@@ -40,16 +40,19 @@ class SandboxError(OSError):
     """A layer that this kernel refuses."""
 
 
-def enter(limits: Limits) -> list[str]:
+def enter(limits: Limits, parent: int) -> list[str]:
     """Close this process in, the first of a group that can be killed at once; returns the layers it could not have."""
-    lead_group()
+    lead_group(parent)
     return close_in(limits)
 
 
-def lead_group() -> None:
-    """Make this process the first of a group of its own, and let it die with its parent."""
+def lead_group(parent: int) -> None:
+    """Make this process the first of a group of its own, and let it die with `parent`, the process that forked it."""
     os.setsid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # A parent that ended before that call sends no signal any more (prctl(2)).
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 def close_in(limits: Limits) -> list[str]:
@@ -77,9 +80,9 @@ def layers() -> dict[str, bool]:
     """Which layers this machine gives, each found out by entering it in a child process."""
     limits = Limits(10, 1 << 32, 1 << 20, ("/usr",), (), processes=False)
     reader, writer = os.pipe()
-    pid = os.fork()
+    parent, pid = os.getpid(), os.fork()
     if pid == 0:
-        os.write(writer, ",".join(enter(limits)).encode())
+        os.write(writer, ",".join(enter(limits, parent)).encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:

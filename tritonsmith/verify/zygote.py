@@ -186,10 +186,10 @@ def _serve(control: socket.socket, runners: set[int]) -> None:
             runners.discard(int(request["end"]))
             control.send(json.dumps({"status": _end(int(request["end"]))}).encode())
             continue
-        pid = os.fork()
+        zygote, pid = os.getpid(), os.fork()
         if pid == 0:
             control.close()
-            _become_runner(descriptors[0], request)
+            _become_runner(descriptors[0], request, zygote)
         os.close(descriptors[0])
         runners.add(pid)
         control.send(json.dumps({"pid": pid}).encode())
@@ -206,7 +206,7 @@ def _end(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _become_runner(descriptor: int, request: dict[str, object]) -> None:
+def _become_runner(descriptor: int, request: dict[str, object], zygote: int) -> None:
     from tritonsmith.verify import runner, sandbox
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -225,10 +225,10 @@ def _become_runner(descriptor: int, request: dict[str, object]) -> None:
         tempfile.tempdir = None
     try:
         if isinstance(command := request.get("run"), list):
-            sandbox.lead_group()
+            sandbox.lead_group(zygote)
             channel.set_inheritable(False)
             os.execv(command[0], command)
-        sandbox.enter(Limits(**request["start"]))  # type: ignore[arg-type]
+        sandbox.enter(Limits(**request["start"]), zygote)  # type: ignore[arg-type]
         runner.main(channel)
     finally:
         os._exit(0)
