@@ -16,6 +16,7 @@ from tritonsmith.cli_options import (
     verify_settings,
 )
 from tritonsmith.errors import UserError
+from tritonsmith.types import Style
 
 app = typer.Typer(no_args_is_help=True, help="Make training data.")
 
@@ -81,6 +82,45 @@ def data_draft(
 
     found = draft(out, n, tasks=tasks, answers=source, seed=seed, styles=styles, canonical=canonical, processes=workers)
     typer.echo(f"{found} drafts, unjudged, in {out / 'train'}")
+
+
+@app.command("repairs")
+def data_repairs(
+    records: Annotated[list[Path], typer.Argument(help="records of runs and evaluations, as JSONL")],
+    tasks: Annotated[str, typer.Option(help="SPEC of the tasks that they answer")],
+    out: Annotated[Path, typer.Option(help="JSONL file of rows, for sft.data")],
+    style: Annotated[Style, typer.Option(help="the model's prompt_style")] = "bare",
+    most: Annotated[int, typer.Option(min=1, help="wrong answers a task")] = 4,
+    lowering: Annotated[bool, typer.Option(help="our own lowering answers too, verified")] = False,
+    device: Device = "cpu",
+    policy: Policy = "strict",
+    target: Target = "sm_90",
+    set_: Set = None,
+) -> None:
+    """Make conversations of recorded wrong answers: what was wrong with each, then a right one for the same task."""
+    settings, extensions = verify_settings(device, policy, target, False, set_)
+    if missing := [str(path) for path in records if not path.exists()]:
+        raise UserError(f"no such file of records: {', '.join(missing)}")
+    from tritonsmith import evaluate, jsonl
+    from tritonsmith.data.pairs import write_pairs
+    from tritonsmith.data.repairs import repairs
+    from tritonsmith.tasks.format import load_spec
+    from tritonsmith.verify.pool import Verifier
+
+    found = [record for path in records for record in evaluate.read(path)]
+    asked = {task.id: task for task in load_spec(tasks)}
+    answers: dict[str, str] = {}
+    if lowering:
+        failed = {record.task for record in found if not record.verdict.correct}
+        with Verifier(settings, extensions=extensions) as verifier:
+            pairs = write_pairs(
+                [asked[name] for name in asked if name in failed], verifier, out.with_suffix(".pairs.jsonl"), style
+            )
+        answers = {row.task: row.completion[0]["content"] for row in pairs}
+    rows = repairs(found, asked, style, answers=answers, most=most)
+    jsonl.write(out, "".join(row.model_dump_json() + "\n" for row in rows))
+    mended = sum(any(message["role"] == "assistant" for message in row.prompt) for row in rows)
+    typer.echo(f"{mended} repairs and {len(rows) - mended} first answers of {len(asked)} tasks in {out}")
 
 
 @app.command("import")

@@ -1,0 +1,98 @@
+"""Repairs: a recorded wrong answer, what the verifier said of it, and the right answer that is most like it."""
+
+from pathlib import Path
+
+from judging import DOUBLE
+from typer.testing import CliRunner
+
+from tritonsmith.cli import app
+from tritonsmith.config import Config
+from tritonsmith.data.repairs import likeness, repairs
+from tritonsmith.prompts import feedback_message, messages
+from tritonsmith.train.sft import pairs
+from tritonsmith.types import Finding, Record, StageResult, Task, Verdict
+from tritonsmith.verify.pool import Verifier
+
+TASKS = {name: DOUBLE.model_copy(update={"id": name}) for name in ("one", "two")}
+
+
+def _record(task: str, completion: str, correct: bool, turn: int = 1) -> Record:
+    verdict = Verdict(
+        task=task,
+        device="cpu",
+        target="sm_90",
+        policy="strict",
+        stage="full" if correct else None,
+        valid=correct,
+        correct=correct,
+        stages=[StageResult(name="ast", ok=correct, seconds=0.0, detail="")],
+        findings=[] if correct else [Finding(rule="syntax", message="not Python", line=3)],
+    )
+    return Record(
+        phase="eval", task=task, level=1, sample=0, turn=turn, completion=completion, source=None, verdict=verdict
+    )
+
+
+RIGHT, OTHER, WRONG = "plan\na\nb\nc\nd", "plan\nq\nr\ns\nt", "plan\na\nb\nc\noops"
+
+
+def test_a_wrong_answer_is_followed_by_what_was_said_and_the_right_answer_most_like_it() -> None:
+    failure = _record("one", WRONG, False)
+    records = [_record("one", OTHER, True), failure, _record("one", RIGHT, True)]
+    mended, first = repairs(records, TASKS, "bare")
+    asked = messages(TASKS["one"], "bare")
+    assert mended.prompt == [*asked, {"role": "assistant", "content": WRONG}, feedback_message(failure.verdict)]
+    assert "not Python" in mended.prompt[-1]["content"]
+    assert mended.completion[0]["content"] == RIGHT == first.completion[0]["content"]
+    assert first.prompt == asked
+
+
+def test_what_has_no_right_answer_or_is_no_task_of_ours_gives_no_row() -> None:
+    assert repairs([_record("one", WRONG, False)], TASKS, "bare") == []
+    assert repairs([_record("three", WRONG, False), _record("three", RIGHT, True)], TASKS, "bare") == []
+
+
+def test_a_right_answer_alone_gives_no_row() -> None:
+    assert repairs([_record("one", RIGHT, True)], TASKS, "bare") == []
+
+
+def test_an_answer_from_elsewhere_may_be_the_right_one() -> None:
+    rows = repairs([_record("one", WRONG, False)], TASKS, "bare", answers={"one": RIGHT})
+    assert [row.completion[0]["content"] for row in rows] == [RIGHT, RIGHT]
+
+
+def test_equal_wrong_answers_and_more_than_asked_for_count_once() -> None:
+    wrong = [_record("one", text, False) for text in (WRONG, WRONG, "plan\nx", "plan\ny")]
+    rows = repairs([*wrong, _record("one", RIGHT, True)], TASKS, "bare", most=2)
+    assert [row.prompt[1]["content"] for row in rows if len(row.prompt) > 1] == [WRONG, "plan\nx"]
+
+
+def test_failures_of_later_turns_are_left_out() -> None:
+    assert repairs([_record("one", WRONG, False, turn=2), _record("one", RIGHT, True)], TASKS, "bare") == []
+
+
+def test_likeness_is_of_lines() -> None:
+    assert likeness(WRONG, RIGHT) == 0.8
+    assert likeness(RIGHT, RIGHT) == 1.0
+
+
+def test_the_command_writes_rows_that_sft_takes(tmp_path: Path, verifier: Verifier) -> None:
+    task = tmp_path / "one.py"
+    task.write_text(DOUBLE.source)
+    name = Task.model_validate({**DOUBLE.model_dump(), "id": "one"}).id
+    records = tmp_path / "records.jsonl"
+    lines = [_record(name, text, text == RIGHT).model_dump_json() for text in (WRONG, RIGHT)]
+    records.write_text("\n".join(lines) + "\n")
+    out = tmp_path / "repairs.jsonl"
+    done = CliRunner().invoke(app, ["data", "repairs", str(records), "--tasks", str(task), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "1 repairs and 1 first answers of 1 tasks" in done.output
+    config = Config.model_validate({"sft": {"data": str(out)}})
+    assert [len(row.prompt) for row in pairs(config, verifier)] == [3, 1]
+
+
+def test_a_missing_file_of_records_is_a_line(tmp_path: Path) -> None:
+    wanted = ["data", "repairs", str(tmp_path / "none"), "--tasks", "suite", "--out", str(tmp_path / "rows.jsonl")]
+    done = CliRunner().invoke(app, wanted)
+    assert done.exit_code == 2
+    assert "no such file of records" in done.output

@@ -1,0 +1,57 @@
+"""Conversations that teach a model to mend: a wrong answer of its own, what the verifier said of it, a right answer.
+
+A model that has only ever seen tasks makes nothing of feedback (`benchmarks/turns.md`). The wrong answers are those
+that a run or an evaluation recorded; the right one to follow is the most alike of those known for the task, so that
+what changes is what was wrong. Does not judge anything, and does not say how such rows are mixed with others.
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+
+from tritonsmith.data.rows import Row
+from tritonsmith.prompts import Message, Style, messages, replied
+from tritonsmith.types import Record, Task
+
+
+def repairs(
+    records: Iterable[Record],
+    tasks: Mapping[str, Task],
+    style: Style,
+    *,
+    answers: Mapping[str, str] | None = None,
+    most: int = 4,
+) -> list[Row]:
+    """A row for each distinct wrong first answer, `most` a task at most, and one for each right answer they lead to.
+
+    The latter ask for the task alone, so that a first turn is not forgotten for a second. `answers` are further right
+    completions by task, verified elsewhere; a task without any right one, or that is not among `tasks`, gives no row.
+    """
+    right: dict[str, dict[str, None]] = {name: {text: None} for name, text in (answers or {}).items()}
+    wrong: dict[str, dict[str, Record]] = {}
+    for record in records:
+        if record.verdict.correct:
+            right.setdefault(record.task, {})[record.completion] = None
+        elif record.turn == 1:
+            wrong.setdefault(record.task, {}).setdefault(record.completion, record)
+    rows: list[Row] = []
+    for name, failures in wrong.items():
+        if name not in tasks or name not in right:
+            continue
+        task, known = tasks[name], list(right[name])
+        asked, used = messages(task, style), dict[str, None]()
+        for failure in list(failures.values())[:most]:
+            answer = max(known, key=lambda text: likeness(failure.completion, text))
+            used[answer] = None
+            rows.append(_row(task, replied(asked, failure.completion, failure.verdict), answer))
+        rows += [_row(task, asked, answer) for answer in used]
+    return rows
+
+
+def likeness(one: str, other: str) -> float:
+    """How much of two texts is the same, line by line, from 0 to 1 (Ratcliff and Obershelp's, as difflib has it)."""
+    return SequenceMatcher(None, one.splitlines(), other.splitlines(), autojunk=False).ratio()
+
+
+def _row(task: Task, prompt: list[Message], answer: str) -> Row:
+    said = [{"role": "assistant", "content": answer}]
+    return Row(prompt=prompt, completion=said, task=task.id, graph=task.graph or "")
