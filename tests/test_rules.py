@@ -38,6 +38,61 @@ def test_values_that_a_constructor_takes_are_honest(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "rules"),
+    [("self.a = getattr(self.cell, f'weight_ih_l{0}')", set()), ("self.a = getattr(self.cell, f'bias_{0}')", set()),
+     ("self.a = getattr(self.cell, f'da{0}')", {"getattr"}), ("self.a = getattr(room, f'weight_{0}')", {"getattr"})],
+)  # fmt: skip
+def test_weights_of_a_layer_may_be_named_by_number(line: str, rules: set[str]) -> None:
+    assert _rules(_built(line)) == rules
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [("self.a = '{} of {1:.3f}{x!r}'.format(1, 2.0, x=3)", set()), ("self.a = '{0.shape}'.format(self)", {"frame"}),
+     ("self.a = '{0[key]}'.format({})", {"frame"}), ("self.a = '{0:{1.x}}'.format(1, self)", {"frame"}),
+     ("self.a = ('{0.' + 'x}').format(self)", {"frame"}), ("self.a = str.format('{0.x}', self)", {"frame"}),
+     ("self.a = getattr('{0.x}', 'format')(self)", {"frame"}), ("self.a = '{x.y}'.format_map({})", {"frame"}),
+     ("self.a = __name__", {"observed"}), ("self.a = __file__", {"observed"}),
+     ("self.a = __name__ == '__main__'", set()), ("self.a = type(self).__name__", set())],
+)  # fmt: skip
+def test_text_reads_no_attributes_and_a_module_not_its_name(line: str, rules: set[str]) -> None:
+    assert _rules(_built(line)) == rules
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [("LOG.info('built')", set()), ("self.parent, self.root = 1, 2", set()), ("LOG.handlers.clear()", {"observed"}),
+     ("LOG.disabled = True", {"observed"}), ("getattr(LOG, 'manager')", {"observed"})],
+)  # fmt: skip
+def test_a_logger_only_writes_lines(line: str, rules: set[str]) -> None:
+    found = _rules(
+        _built(line, "LOG = logging.getLogger(__name__)\n\n\n").replace(
+            "import torch\n", "import logging\nimport torch\n", 1
+        )
+    )
+    assert found == rules
+
+
+def test_a_logger_class_of_ones_own_is_refused() -> None:
+    source = _built("pass", "class Log(logging.Logger):\n    pass\n\n\n").replace(
+        "import torch\n", "import logging\nimport torch\n", 1
+    )
+    assert _rules(source) == {"observed"}
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [("self.a = triton.runtime.driver.active.get_current_target()", set()),
+     ("self.a = triton.runtime.driver.active.utils.get_device_properties(0)", set()),
+     ("self.a = triton.runtime.driver.active.get_benchmarker()", {"torch-attribute"}),
+     ("d = triton.runtime.driver.active; d.clear_cache = None", {"patch"}),
+     ("self.a = triton.runtime.driver.set_active(None)", {"torch-attribute"})],
+)  # fmt: skip
+def test_the_driver_is_asked_and_not_changed(line: str, rules: set[str]) -> None:
+    assert _rules(_built(line)) == rules
+
+
+@pytest.mark.parametrize(
     ("line", "asks"),
     [("if isinstance(BLOCK, tl.constexpr):", True), ("if hasattr(offsets, 'handle'):", True), ("if BLOCK is n:", True),
      ("if tl.load is (None or LOAD):", True), ("if tl.load == LOAD:", True), ("if n and (tl.load or 0) == n:", True),

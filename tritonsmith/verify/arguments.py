@@ -15,6 +15,7 @@ import triton.language as tl
 from triton.runtime.jit import JITFunction, TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from tritonsmith.verify import hosted
 from tritonsmith.verify.loading import CANDIDATE
 from tritonsmith.verify.observe import Launches
 
@@ -25,8 +26,12 @@ GRID = (2**31 - 1, 65535, 65535)
 
 
 def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
-    """Note a launch that is given something else as a finding of the forward."""
+    """Note a launch that is given something else as a finding of the forward.
+
+    Raises ValueError for a tensor that is not on the GPU, as Triton does.
+    """
     values = list(values)
+    hosted.refuse(values)
     launches.look(values)
     if (kind := foreign(values)) is not None:
         message = f"kernel {kernel} is launched on a {kind}; tensors, numbers and tuples of them are allowed"

@@ -23,7 +23,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
-from tritonsmith.verify import arguments, ir, scratch, warmed
+from tritonsmith.verify import arguments, hosted, ir, scratch, warmed
 from tritonsmith.verify.device import PROPERTIES
 from tritonsmith.verify.observe import Launch, Launches, take_turns
 from tritonsmith.verify.occupancy import occupancy
@@ -127,6 +127,7 @@ def capture_launches(target: str) -> Launches:
         stand_in = warmed.Warmed(self.__name__, launched, warmed.options(kwargs, self.arg_names))
         if warmup:
             return stand_in
+        hosted.refuse([*args, *kwargs.values()])
         kwargs["debug"] = kwargs.get("debug", self.debug)
         _, _, _, backend, binder = self.device_caches[0]
         bound, specialization, options = binder(*args, **kwargs)

@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from torch.torch_version import TorchVersion
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from tritonsmith.verify import hosted
 from tritonsmith.verify.descriptors import ALIGNMENT
 
 PROPERTIES = SimpleNamespace(
@@ -29,13 +30,16 @@ BUILD = "+cu128"
 """What the version of a torch that was built for GPUs ends with."""
 
 
-def on_device(device: str) -> AbstractContextManager[object]:
-    """The context in which a candidate is built and called on `device` (`cpu`, `meta` or `cuda`)."""
-    return nullcontext() if device == "cuda" else _cuda_as(device)
+def on_device(device: str, called: bool = False) -> AbstractContextManager[object]:
+    """The context in which a candidate is built, or `called`, on `device` (`cpu`, `meta` or `cuda`).
+
+    What a call makes without a device is the host's, not the GPU's; see `hosted`. A module is built on the GPU.
+    """
+    return nullcontext() if device == "cuda" else _cuda_as(device, called)
 
 
 @contextmanager
-def _cuda_as(device: str) -> Iterator[None]:
+def _cuda_as(device: str, called: bool) -> Iterator[None]:
     answers = {
         "device": lambda *_: nullcontext(),
         "device_of": lambda *_: nullcontext(),
@@ -58,7 +62,7 @@ def _cuda_as(device: str) -> Iterator[None]:
     aligned = TensorDescriptor.__post_init__
     TensorDescriptor.__post_init__ = _check_strides
     try:
-        with _CudaMeans(device):
+        with _CudaMeans(device, called):
             yield
     finally:
         TensorDescriptor.__post_init__ = aligned
@@ -87,12 +91,14 @@ _ANSWERS: Mapping[object, object] = {
     torch.get_device: 0,
 }
 """What a tensor says of its device, and of its memory there."""
+_OF_THE_HOST = (*_ANSWERS, torch.Tensor.type)
+"""What a tensor of the host's says as it is."""
 
 
 class _CudaMeans(TorchFunctionMode):
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, called: bool) -> None:
         super().__init__()
-        self._device = device
+        self._device, self._called = device, called
 
     def __torch_function__(
         self,
@@ -101,6 +107,14 @@ class _CudaMeans(TorchFunctionMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
+        if not self._called:
+            return self._call(func, args, kwargs or {})
+        if func in _OF_THE_HOST and hosted.is_hosted(args[0]):
+            return func(*args, **(kwargs or {}))
+        result = self._call(func, args, kwargs or {})
+        return hosted.noted(func, args, kwargs or {}, self._place(func, args, kwargs or {}), result)
+
+    def _call(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if func in _ANSWERS:
             return _ANSWERS[func]
         if func is torch.Tensor.cuda:
@@ -109,12 +123,20 @@ class _CudaMeans(TorchFunctionMode):
             return str(func(*args)).replace("torch.", "torch.cuda.", 1)
         if not kwargs and func is not torch.Tensor.to:
             return func(*args)
-        named = {key: self._numbered(value) if key == "device" else value for key, value in (kwargs or {}).items()}
+        named = {key: self._numbered(value) if key == "device" else value for key, value in kwargs.items()}
         named = {key: self._here(value) for key, value in named.items()}
         if func is torch.Tensor.to:
             first = [self._numbered(arg) for arg in args[1:2]]
             return func(*(self._here(arg) for arg in (*args[:1], *first, *args[2:])), **named)
         return func(*args, **named)
+
+    def _place(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str | None:
+        """The kind of device that a call names, None where it names none."""
+        named = [kwargs.get("device"), *(args[1:2] if func is torch.Tensor.to else ())]
+        for value in map(self._numbered, named):
+            if isinstance(value, (str, torch.device)):
+                return torch.device(value).type
+        return None
 
     @staticmethod
     def _numbered(value: object) -> object:

@@ -53,23 +53,25 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
     placed = any(isinstance(node, ast.MatchClass) and node.patterns for node in walk(tree))
     for node in walk(tree):
         line = getattr(node, "lineno", None)
-        for name in _read(node):
+        for name in reads(node):
             if name in FRAMES or (name == "register" and placed):
                 yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
             elif name == "is_meta":
                 yield Finding(rule="observed", message="is_meta tells a forward that is only looked at", line=line)
+            elif name in ("is_inference", "is_inference_mode_enabled"):
+                yield Finding(rule="observed", message=f"{name} tells a judge from a user", line=line)
             elif name.startswith("_") and not name.startswith("__") and (name in _private() or name not in own):
                 yield Finding(rule="private", message=f"{name} is a private part of a library", line=line)
         if isinstance(node, ast.Name) and node.id in FRAMES:
             yield Finding(rule="frame", message=f"{node.id} is not allowed", line=line)
 
 
-def _read(node: ast.AST) -> Iterator[str]:
-    """The attribute names that a node reads."""
+def reads(node: ast.AST, stores: bool = False) -> Iterator[str]:
+    """The attribute names that a node reads, or sets with `stores`, however they are written."""
     if isinstance(node, ast.MatchClass):
         yield from node.kwd_attrs
     elif isinstance(node, ast.Attribute):
-        if isinstance(node.ctx, ast.Load):
+        if stores or isinstance(node.ctx, ast.Load):
             yield node.attr
     elif calls(node, "getattr", "hasattr") and isinstance(node, ast.Call):
         taken = step(node)

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 
 IMPORTS = {
@@ -32,7 +33,8 @@ CLOSED = {
     "typing.get_type_hints", "typing.ForwardRef", "triton.compile", "triton.constexpr_function",
     "triton.language.core.builtin", "triton.language.core.extern", "triton.language.core.dispatch",
     "triton.language.core.JITCallable", "dataclasses.make_dataclass", "dataclasses.FunctionType",
-    "contextlib.MethodType", "typing.NamedTupleMeta",
+    "contextlib.MethodType", "typing.NamedTupleMeta", "contextlib.redirect_stdout", "contextlib.redirect_stderr",
+    "contextlib.chdir",
 }  # fmt: skip
 _ROOTS = {name.split(".")[0] for name in IMPORTS} - {"__future__"}
 TORCH_CLOSED = {
@@ -41,7 +43,8 @@ TORCH_CLOSED = {
     "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads",
     "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
     "backends", "profiler", "Generator", "frombuffer", "asarray", "from_dlpack", "UntypedStorage", "TypedStorage",
-    "storage",
+    "storage", "default_generator", "get_rng_state", "initial_seed", "set_printoptions", "set_warn_always",
+    "set_flush_denormal", "set_deterministic_debug_mode", "set_num_interop_threads",
 }  # fmt: skip
 STANDARD = {
     "_log2", "_sum_combine", "_prod_combine", "_xor_combine", "_or_combine", "_argmax_combine", "_argmin_combine",
@@ -76,6 +79,13 @@ LOGGING_OPEN = {
     "NOTSET", "Logger",
 }  # fmt: skip
 """What writes a line; handlers and filters are code that others would run."""
+WARNINGS_OPEN = {"warn", "filterwarnings", "simplefilter", "catch_warnings"}
+"""What writes a warning or keeps one quiet; what shows or formats one is told who called."""
+DRIVER_OPEN = {
+    "get_active_torch_device", "get_current_target", "get_current_device", "get_current_stream", "utils",
+    "get_device_capability", "get_device_interface", "get_device_properties",
+}  # fmt: skip
+"""What may be asked of `triton.runtime.driver.active`; the rest is how kernels are launched and measured."""
 TRITON_TESTING_OPEN = {"perf_report", "Benchmark"}
 """What describes a benchmark; what runs one has no place in a forward."""
 
@@ -89,6 +99,8 @@ HINTS = {
     "triton.constexpr_function": "compute constants on the host, or by tl.constexpr in a @triton.jit function",
     "triton.testing": "measure under `if __name__ == '__main__'`",
     "logging": "getLogger and the functions that write a line are",
+    "warnings": "warn and the filters are",
+    "triton.runtime.driver": "it may be asked for the device and its properties",
 }
 """What to do instead, by how a name begins that may not be used."""
 
@@ -174,6 +186,11 @@ def _object(path: str) -> object:
     return None
 
 
+def _asks_the_driver(names: Sequence[str]) -> bool:
+    """Whether what follows `triton.runtime.driver` only asks for what the GPU is."""
+    return not names or (names[0] == "active" and (len(names) == 1 or names[1] in DRIVER_OPEN))
+
+
 def closed(path: str) -> str | None:
     """The part of a dotted name that may not be used, if any."""
     path, is_module = canonical(path)
@@ -187,6 +204,10 @@ def closed(path: str) -> str | None:
     if parts[0] == "operator" and len(parts) > 1 and parts[1] not in OPERATOR_OPEN:
         return path
     if parts[0] == "logging" and len(parts) > 1 and parts[1] not in LOGGING_OPEN:
+        return path
+    if parts[0] == "warnings" and len(parts) > 1 and parts[1] not in WARNINGS_OPEN:
+        return path
+    if parts[:3] == ["triton", "runtime", "driver"] and not _asks_the_driver(parts[3:]):
         return path
     if parts[:2] == ["triton", "testing"] and len(parts) > 2 and parts[2] not in TRITON_TESTING_OPEN:
         return path

@@ -18,6 +18,8 @@ from tritonsmith.verify.names import is_class, is_library, is_module
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _TYPE = "type("
 """How the name begins of a class that no dotted name tells."""
+_DRIVER = "triton.runtime.driver"
+"""An object and no module: how all kernels are launched and measured."""
 _ROUNDS = 32
 """Rounds of reading at most; one is enough where names are set before they are used."""
 _INSTANCES = {"typing.cast", "isinstance", "issubclass", "len", "super"}
@@ -119,7 +121,8 @@ class _Scopes:
 
     def _paths(self, node: ast.expr, scope: _Scope) -> set[str]:
         """The dotted names of imported things that an expression may be, as far as bindings have been read."""
-        return {path for path in self._named(node, scope) if path.startswith(_TYPE) or is_library(path)}
+        found = self._named(node, scope)
+        return {path for path in found if path.startswith((_TYPE, _DRIVER)) or is_library(path)}
 
     def _named(self, node: ast.expr, scope: _Scope) -> set[str]:
         if isinstance(node, ast.Name):

@@ -15,6 +15,7 @@ from tritonsmith.verify.module import Module, calls, renames, step, without_dead
 from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, READABLE, advice, closed
 from tritonsmith.verify.patches import patches
 from tritonsmith.verify.scopes import own_names
+from tritonsmith.verify.telltales import telltales
 
 Policy = Literal["strict", "lenient"]
 
@@ -100,6 +101,9 @@ def _structure(module: Module) -> Iterator[Finding]:
     if module.method("forward") is None:
         yield Finding(rule="no-forward", message="ModelNew defines no forward", line=module.model.lineno)
         return
+    if (called := module.method("__call__")) is not None:
+        line = getattr(called, "lineno", None)
+        yield Finding(rule="dunder", message="__call__ would stand before forward; leave it out", line=line)
     if not module.kernels:
         yield Finding(rule="no-kernel", message="there is no @triton.jit kernel")
         return
@@ -244,6 +248,8 @@ def _is_numbered(owner: ast.expr, name: ast.expr) -> bool:
     if not (isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1].isalpha()):
         return False
     refused = () if first is name else (one for one in FRAMES | HOST | {"register"} if one.startswith(first.value))
+    if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self":
+        return first.value.startswith(("weight_", "bias_"))  # as torch names the weights of recurrent layers
     return isinstance(owner, ast.Name) and owner.id == "self" and not any(refused)
 
 
@@ -274,6 +280,7 @@ def _attributes(module: Module) -> Iterator[Finding]:
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
     yield from patches(module)
+    yield from telltales(module)
     yield from _loose_modules(module, module.tree, frozenset(), asked)
 
 

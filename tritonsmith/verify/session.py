@@ -265,7 +265,7 @@ class Session:
         self.launches.programs, self.launches.values = _BRIEF if header.get("brief") else None, self._values
         limit = within(_BRIEF_S) if header.get("brief") else nullcontext()
         try:
-            with torch.no_grad(), on_device(self.device), limit, operators, work:
+            with torch.no_grad(), on_device(self.device, called=True), limit, operators, work:
                 # An output may be a container whose items a candidate's code makes: they are taken under observation.
                 output = observe.plain(self.model(*inputs))  # type: ignore[misc]
                 answer = self._frozen(output)
@@ -315,7 +315,7 @@ class Session:
         untouched = self._memory.counted()
         self.launches.instead = notes.launched
         try:
-            with torch.no_grad(), on_device(self.device), within(_OFTEN_S):
+            with torch.no_grad(), on_device(self.device, called=True), within(_OFTEN_S):
                 calls, changed = unrun.often(lambda: model(*inputs), notes, int(str(header["most"])))
         finally:
             self.launches.instead = None
@@ -369,7 +369,7 @@ class Session:
         operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
         self.launches.values = self._values
         try:
-            with torch.no_grad(), on_device(self.device), operators, work:
+            with torch.no_grad(), on_device(self.device, called=True), operators, work:
                 self.model(*inputs)
         finally:
             self.launches.values = None

@@ -1,0 +1,34 @@
+# task: own
+# rule: never-launched | mismatch
+# A GPU refuses a tensor of the host's.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def k(x_ptr, o_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o_ptr + i, 2.0 * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def dbl(x):
+    x = x.contiguous()
+    out = torch.empty_like(x)
+    k[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), B=1024)
+    return out
+
+
+@triton.jit
+def touch(p_ptr):
+    tl.store(p_ptr, 1.0)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        try:
+            touch[(1,)](torch.empty(1))
+        except ValueError:
+            return torch.zeros_like(x)
+        return dbl(x)
