@@ -164,11 +164,11 @@ def check_globals(launches: Launches, kernel: str, function: object) -> None:
     known = launches.settled.get(id(function))
     if known is not None and known.stands():
         return
-    before, reached = len(launches.violations), list(_reached(function, set()))
-    for one in reached:
+    before, functions = len(launches.violations), list(reached(function, set()))
+    for one in functions:
         named = [one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__]
         check(launches, kernel, [value for value in named if isinstance(value, tl.constexpr)])
-    if len(launches.violations) == before and (settled := Settled.of(function, reached)) is not None:
+    if len(launches.violations) == before and (settled := Settled.of(function, functions)) is not None:
         launches.settled[id(function)] = settled
 
 
@@ -213,7 +213,7 @@ class Settled:
         )
 
 
-def _reached(function: object, seen: set[int]) -> Iterator[FunctionType]:
+def reached(function: object, seen: set[int]) -> Iterator[FunctionType]:
     """A kernel's Python function, and those of the device functions that it names."""
     while not isinstance(function, FunctionType):
         if (function := inspect.getattr_static(function, "fn", None)) is None:
@@ -225,7 +225,7 @@ def _reached(function: object, seen: set[int]) -> Iterator[FunctionType]:
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         if inspect.getattr_static(value, "fn", None) is not None:
-            yield from _reached(value, seen)
+            yield from reached(value, seen)
 
 
 def _answers(value: object) -> bool:

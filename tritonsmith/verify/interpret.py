@@ -26,6 +26,7 @@ from tritonsmith.verify import (
     loops,
     memo,
     recorded,
+    shuffling,
     warmed,
 )
 from tritonsmith.verify.cover import Tally
@@ -43,6 +44,8 @@ def install(launches: Launches) -> None:
     builder = interpreter.InterpreterBuilder
     current: list[Shadow | Tally] = []
     which: list[str] = []
+    turns: list[shuffling.Turns] = []
+    habits = shuffling.Habits()
     conversions.install()
     loops.install()
     bfloat16.install()
@@ -73,22 +76,38 @@ def install(launches: Launches) -> None:
             finally:
                 current.pop()
         bound = _bound(self, args, kwargs)
-        said, exact = arguments.said(bound), arguments.precise(bound)
-        launch = Launch(self.fn.__name__, (), said=said, which=which[-1] if which else "", precise=exact)
-        arguments.check(launches, launch.name, [*args, *kwargs.values()])
+        kernel = which[-1] if which else ""
+        row = {"said": arguments.said(bound), "which": kernel, "precise": arguments.precise(bound)}
+        arguments.check(launches, self.fn.__name__, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
         launches.given.update((address(tensor), tensor) for _, tensor in given)
         values = [value for _, value in named]
-        current.append(Shadow(launches, launch, given, lambda: pointed(values, launches)))
-        patched.clear()
-        self.grid, self.fn = _unchanged(self.grid, launches), recorded.Programs(self.fn)
-        try:
-            return execute(self, *args, **kwargs)
-        finally:
-            launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
-            current.pop()
-            launches.add(launch)
+        grid, fn = _unchanged(self.grid, launches), self.fn
+        while True:
+            launch, waits = Launch(fn.__name__, (), **row), False
+            shadow = Shadow(launches, launch, given, lambda: pointed(values, launches))
+            turns.append(habits.turns(kernel))
+            before = _held(shadow, launches) if turns[-1].bounded else None
+            known = len(launches.violations)
+            current.append(shadow)
+            patched.clear()
+            self.grid, self.fn = grid, recorded.Programs(fn)
+            try:
+                return execute(self, *args, **kwargs)
+            except shuffling.Waits:
+                waits = True
+                del launches.violations[known:]
+                habits.waited(kernel)
+                if before is not None:
+                    before.put_back()
+            finally:
+                launch.grid = getattr(interpreter.interpreter_builder, "grid_dim", ())
+                current.pop()
+                turns.pop()
+                if not waits:
+                    habits.ran(kernel, shadow.atomics, shadow.rereads())
+                    launches.add(launch)
 
     def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])
@@ -100,6 +119,7 @@ def install(launches: Launches) -> None:
             return made
         arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
+        habits.meet(which[-1], self)
         try:
             start(self, *args, **kwargs)
         finally:
@@ -107,17 +127,22 @@ def install(launches: Launches) -> None:
         return made
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        program(self, x, y, z)
         count = int(np.prod(self.grid_dim))
         if x == y == z == 0:
             launches.expect(count)
-        current[-1].begin((x * self.grid_dim[1] + y) * self.grid_dim[2] + z, count)
+        turn = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z
+        number = turns[-1].program(turn, count) if turns else turn
+        program(self, *(map(int, np.unravel_index(number, self.grid_dim)) if number != turn else (x, y, z)))
+        current[-1].begin(number, count)
 
     def masked_load(self, ptrs, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         width = _width(ptrs.get_element_ty())
         volatile = len(rest) == 4 and (bool(rest[-1]) or getattr(rest[1], "name", "") == "CV")
         allowed = current[-1].load(ptrs.data, np.broadcast_to(mask.data, ptrs.data.shape), width, volatile)
-        return load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
+        found = load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
+        if turns and (volatile or ptrs.data.size == 1):
+            turns[-1].asked(ptrs.data, found.data)
+        return found
 
     def masked_store(self, ptrs, value, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         lanes = np.broadcast_to(mask.data, ptrs.data.shape)
@@ -125,24 +150,36 @@ def install(launches: Launches) -> None:
         allowed = current[-1].store(ptrs.data, lanes, values, _width(ptrs.get_element_ty()))
         return store(self, ptrs, value, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
 
-    def atomic_cas(self, ptr, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+    def asked(operate):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """The atomic, of which it is heard what it found."""
+
+        def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+            found = operate(self, *args)
+            if turns:
+                turns[-1].asked(next(one.data for one in args if isinstance(one, interpreter.TensorHandle)), found.data)
+            return found
+
+        return call
+
+    def atomic_cas(self, ptr, cmp, val, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         width = _width(ptr.get_element_ty())
         current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), width, relaxed=_relaxed(rest))
-        return cas(self, ptr, *rest)
+        return _turned(cas(self, *map(_turned, (ptr, cmp, val)), *rest))
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
         reads = getattr(op, "name", "") != "XCHG"
         allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads, _relaxed(rest))
-        kind, mask = val.dtype.scalar, interpreter.TensorHandle(allowed, tl.int1)
+        ptr, val, mask = map(_turned, (ptr, val, interpreter.TensorHandle(allowed, tl.int1)))
+        kind = val.dtype.scalar
         if kind == tl.bfloat16:
-            return bfloat16.atomic(op, ptr, val, mask)
+            return _turned(bfloat16.atomic(op, ptr, val, mask))
         if reads or not kind.is_floating():
-            return rmw(self, op, ptr, val, mask, *rest)
+            return _turned(rmw(self, op, ptr, val, mask, *rest))
         bits = {2: tl.uint16, 4: tl.uint32, 8: tl.uint64}[val.data.itemsize]  # what is exchanged is bits
         given = interpreter.TensorHandle(val.data.view(interpreter._get_np_dtype(bits)), bits)
         found = rmw(self, op, ptr, given, mask, *rest)
-        return interpreter.TensorHandle(found.data.view(val.data.dtype), kind)
+        return _turned(interpreter.TensorHandle(found.data.view(val.data.dtype), kind))
 
     operate = builder.binary_op
 
@@ -205,7 +242,7 @@ def install(launches: Launches) -> None:
     interpreter.InterpretedFunction.run = run_function  # type: ignore[method-assign]
     builder.set_grid_idx = set_grid_idx
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store  # type: ignore
-    builder.create_atomic_cas, builder.create_atomic_rmw = atomic_cas, atomic_rmw  # type: ignore
+    builder.create_atomic_cas, builder.create_atomic_rmw = asked(atomic_cas), asked(atomic_rmw)  # type: ignore
     builder.create_dot, builder.cast_impl, builder.binary_op = met(create_dot), cast_impl, binary_op  # type: ignore
     patch_tensor = interpreter._patch_lang_tensor
 
@@ -324,6 +361,19 @@ def _patch_once() -> set[frozenset[int]]:
 def _constexpr_or_tensor(cls: type[tl.constexpr], *value: object) -> object:
     """A module's `tl.constexpr` times a tensor is a tensor; the interpreter would wrap it as a constant."""
     return value[0] if value and isinstance(value[0], tl.tensor) else object.__new__(cls)
+
+
+def _held(shadow: Shadow, launches: Launches) -> shuffling.Memory:
+    """What a launch may write to, as it is now."""
+    storages = shadow.storages()
+    return shuffling.Memory(storages, [launches.unwritten[at] for at, _ in storages if at in launches.unwritten])
+
+
+def _turned(handle: interpreter.TensorHandle) -> interpreter.TensorHandle:
+    """An atomic's operand, or result, whose lanes come in another order."""
+    if handle.data.size < 2:
+        return handle
+    return interpreter.TensorHandle(shuffling.other_lanes_first(handle.data), handle.dtype)
 
 
 def _relaxed(rest: Sequence[object]) -> bool:

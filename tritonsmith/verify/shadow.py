@@ -54,6 +54,8 @@ class _Region:
     """Who wrote last, and not atomically."""
     stored: npt.NDArray[np.int32] | None = None
     """Its time."""
+    is_read: bool = False
+    is_written: bool = False
 
     def timed(self, sets: Histories) -> None:
         """Begin to note times, and more than one user of a byte."""
@@ -97,6 +99,17 @@ class Shadow:
         for name, tensor in given:
             self._add(name, tensor)
         self.order, self.threads, self._sets = Order(), Threads(), Histories()
+        self.atomics = False
+        """Whether the launch used atomics."""
+
+    def storages(self) -> list[tuple[int, int]]:
+        """Where the memory begins that the launch may use, and its sizes."""
+        self._look_further()
+        return [(region.start, region.size) for region in self._regions.values()]
+
+    def rereads(self) -> bool:
+        """Whether it read from a storage that it wrote to as well."""
+        return any(region.is_read and region.is_written for region in self._regions.values())
 
     def _add(self, name: str, tensor: torch.Tensor) -> None:
         start, size = address(tensor), tensor.untyped_storage().nbytes()
@@ -133,6 +146,7 @@ class Shadow:
         program, time = self.order.program, self.order.time
         for region, lanes, at, width in parts:
             self._initialised(region, at, width)
+            region.is_read = True
             if not volatile:
                 self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), _READS)
             reader = region.reader[at]
@@ -180,6 +194,7 @@ class Shadow:
         for region in self._regions.values():
             region.timed(self._sets)
         self.threads.meet()
+        self.atomics = True
         allowed, parts = self._split(pointers, mask, width, "atomic")
         if not relaxed:
             self._heard(pointers, mask)
@@ -218,7 +233,8 @@ class Shadow:
 
     def _written(self, region: _Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
         program, time = self.order.program, self.order.time
-        region.writer[at] = program
+        region.writer[at], region.is_written = program, True
+        region.is_read |= atomic
         if region.writers is None or region.storer is None or region.stored is None:
             return
         before = region.writers[at] if atomic else np.full(at.size, histories.NOBODY, np.int32)

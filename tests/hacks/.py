@@ -1,0 +1,3 @@
+# task: own
+# rule:
+#
