@@ -27,6 +27,7 @@ from tritonsmith.verify import (
     memo,
     recorded,
     shuffling,
+    tuning,
     warmed,
 )
 from tritonsmith.verify.cover import Tally
@@ -255,6 +256,7 @@ def install(launches: Launches) -> None:
     interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     take_turns()
+    tuning.install(launches, habits)
 
 
 def _whole(apply: Callable[..., object]) -> Callable[..., object]:
