@@ -23,6 +23,8 @@ _ASKED = ("data_ptr", "tma_desc_cpu_ptr", "__cuda_array_interface__", "__index__
 """What a launcher looks for on an argument that it does not know."""
 GRID = (2**31 - 1, 65535, 65535)
 """Programs along each dimension of a grid at most: CUDA C++ Programming Guide, "Compute Capabilities"."""
+THREADS = 1024
+"""Threads of a block at most: the same; AMD's workgroups have no more."""
 
 
 def check(launches: Launches, kernel: str, values: Iterable[object]) -> None:
@@ -43,6 +45,13 @@ def check_grid(launches: "Launches", kernel: str, grid: Sequence[int]) -> None:
     if any(size > most for size, most in zip(grid, GRID, strict=False)):
         message = f"{kernel} is launched on {tuple(grid)} programs; CUDA takes at most {GRID}"
         launches.violations.append({"rule": "grid", "message": message, "line": None})
+
+
+def check_threads(launches: "Launches", kernel: str, warps: int, width: int) -> None:
+    """Note a program of more threads (so many warps of a width) than a GPU has for a block."""
+    if warps * width > THREADS:
+        message = f"{kernel} is launched with {warps} warps of {width}; a block has at most {THREADS} threads"
+        launches.violations.append({"rule": "resources", "message": message, "line": None})
 
 
 def said(named: Mapping[str, object]) -> str:

@@ -25,6 +25,15 @@ def narrow(handle: TensorHandle) -> TensorHandle:
     return TensorHandle(_bits(handle.data), tl.bfloat16)
 
 
+def in_two_parts(handle: TensorHandle) -> TensorHandle:
+    """float32 values as two bfloat16 add up to, which is what a product in three parts (`bf16x3`) has of them."""
+    high = widen(narrow(handle)).data
+    finite = np.isfinite(high)
+    rest = np.where(finite, handle.data - np.where(finite, high, 0), 0).astype(np.float32)
+    low = widen(narrow(TensorHandle(rest, tl.float32))).data
+    return TensorHandle(np.where(finite, high + low, handle.data), tl.float32)
+
+
 def _bits(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
     bits = np.array(values, order="C").view(np.uint32)
     nearest_even = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)

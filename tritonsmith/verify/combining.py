@@ -3,8 +3,13 @@
 Triton's interpreter calls such a function once an element, a minute for what a GPU does in microseconds; `tl.sort` and
 `tl.topk` are made of them too. Here neighbours are combined all at once, in a tree, as a GPU does: the function must be
 associative there as well. One that cannot take several values, because it branches on them, goes the slow way.
+
+A reduction's function must be commutative besides (Triton's documentation of `tl.reduce`): each thread first combines
+what it holds, which are no neighbours. So the elements are combined in an order that is not theirs.
 """
 
+import functools
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -23,6 +28,9 @@ def install() -> None:
 
     def reduce(self, input):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         parts, axis = self.unravel(input, self.axis)
+        if not _is_tritons(self.combine_fn):
+            parts = tuple(_mixed(self, part, axis) for part in parts)
+            input = parts if self.axis is not None else tuple(map(_shaped_like, parts, input))
         try:
             found = reduced(_arrays(parts, axis), _combination(self, parts))
         except (ValueError, TypeError):  # a branch, which one value alone can take
@@ -67,6 +75,30 @@ def scanned(arrays: Arrays, combine: _Combine) -> Arrays:
         ]
         distance *= 2
     return arrays
+
+
+@functools.cache
+def mixed(size: int) -> npt.NDArray[np.int64]:
+    """An order of so many elements in which neither end comes first or last, as far as there are others."""
+    if size < 4:
+        return np.arange(size)[::-1]
+    orders = (np.random.default_rng(seed).permutation(size) for seed in itertools.count(size))
+    return next(one for one in orders if 0 < one[0] < size - 1 and 0 < one[-1] < size // 2)
+
+
+def _mixed(operation: interpreter.ReduceScanOpInterface, part: tl.tensor, axis: int) -> tl.tensor:
+    data = part.handle.data  # type: ignore[attr-defined]
+    return operation.to_tensor(np.take(data, mixed(data.shape[axis]), axis), part.dtype)
+
+
+def _shaped_like(part: tl.tensor, whole: tl.tensor) -> tl.tensor:
+    data = part.handle.data.reshape(whole.handle.data.shape)  # type: ignore[attr-defined]
+    return tl.tensor(interpreter.TensorHandle(data, whole.handle.dtype), whole.type)  # type: ignore[attr-defined]
+
+
+def _is_tritons(function: object) -> bool:
+    """Whether a function is one of Triton's own, which knows what it does where values are equal."""
+    return str(getattr(getattr(function, "fn", function), "__module__", "")).startswith("triton.")
 
 
 def _arrays(parts: Sequence[tl.tensor], axis: int) -> Arrays:

@@ -134,6 +134,7 @@ def capture_launches(target: str) -> Launches:
         options, signature, constexprs, attributes = self._pack_args(backend, kwargs, bound, specialization, options)
         size = tuple(int(n) for n in (grid(bound) if callable(grid) else grid))  # type: ignore
         arguments.check_grid(launches, self.__name__, size)
+        arguments.check_threads(launches, self.__name__, int(options.num_warps), backend.target.warp_size)
         said, which = arguments.said(bound), arguments.identity(self)
         launches.add(Launch(self.__name__, size, said=said, which=which, precise=arguments.precise(bound)))
         key = (id(self), f"{signature} {constexprs} {attributes} {options}")

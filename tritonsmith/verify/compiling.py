@@ -52,6 +52,8 @@ class Compiling:
         seen = self._forwards.capture(variant)
         if findings := conduct.check_run({**seen, "touched": True, "untouched": []}, self._settings.policy):
             return [], findings
+        if findings := [finding for finding in memory_findings(seen) if finding.rule in conduct.IMPOSSIBLE]:
+            return [], findings
         own = self._forwards.capture_whole()
         if own is not None and (findings := memory_findings(own) or conduct.at_own_sizes(own, self._settings.policy)):
             return [], findings

@@ -13,6 +13,8 @@ from tritonsmith.verify.policy import Policy
 
 MAX_SCALARS = 16
 """Single values that a forward may read (`item`): a scale or a length, not the data."""
+IMPOSSIBLE = {"grid", "resources"}
+"""Rules of what no GPU launches, which is known without running it."""
 GLUE_OPERATORS = {
     "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros",
     "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "zero_", "fill_", "fill", "arange",

@@ -25,6 +25,7 @@ from tritonsmith.verify import (
     libdevice,
     loops,
     memo,
+    promises,
     recorded,
     shuffling,
     tuning,
@@ -59,6 +60,7 @@ def install(launches: Launches) -> None:
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
     shared = interpreter.interpreter_builder
     shared.options = replace(shared.options, sanitize_overflow=False)
+    promises.install(lambda rule, message: current[-1].misused(rule, message) if current else None)
     execute, start = interpreter.GridExecutor.__call__, interpreter.InterpretedFunction.run
     load, store = builder.create_masked_load, builder.create_masked_store
     cas, rmw, dot, program = (
@@ -164,13 +166,15 @@ def install(launches: Launches) -> None:
 
     def atomic_cas(self, ptr, cmp, val, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         width = _width(ptr.get_element_ty())
-        current[-1].atomic(ptr.data, np.ones_like(ptr.data, bool), width, relaxed=_relaxed(rest))
+        lanes = np.ones_like(ptr.data, bool)
+        current[-1].atomic(ptr.data, lanes, width, relaxed=_relaxed(rest), narrow=_narrow(rest))
         return _turned(cas(self, *map(_turned, (ptr, cmp, val)), *rest))
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes = np.broadcast_to(mask.data, ptr.data.shape)
         reads = getattr(op, "name", "") != "XCHG"
-        allowed = current[-1].atomic(ptr.data, lanes, _width(ptr.get_element_ty()), reads, _relaxed(rest))
+        width = _width(ptr.get_element_ty())
+        allowed = current[-1].atomic(ptr.data, lanes, width, reads, _relaxed(rest), _narrow(rest))
         ptr, val, mask = map(_turned, (ptr, val, interpreter.TensorHandle(allowed, tl.int1)))
         kind = val.dtype.scalar
         if kind == tl.bfloat16:
@@ -383,6 +387,11 @@ def _relaxed(rest: Sequence[object]) -> bool:
     return len(rest) > 1 and getattr(rest[-2], "name", "") == "RELAXED"
 
 
+def _narrow(rest: Sequence[object]) -> bool:
+    """Whether an atomic's scope, the last of its arguments, is one block."""
+    return len(rest) > 1 and getattr(rest[-1], "name", "") == "CTA"
+
+
 def _width(dtype: tl.dtype) -> int:
     return max(1, dtype.primitive_bitwidth // 8)
 
@@ -394,4 +403,6 @@ def _operand(handle: interpreter.TensorHandle, precision: object) -> interpreter
         rounded = (bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)
         finite = np.isfinite(handle.data)
         return interpreter.TensorHandle(np.where(finite, rounded.view(np.float32), handle.data), tl.float32)
+    if handle.dtype.scalar == tl.float32 and getattr(precision, "name", "") == "BF16x3":
+        return bfloat16.in_two_parts(handle)
     return bfloat16.widen(handle)

@@ -186,11 +186,20 @@ class Shadow:
             _initialise(region, at, width)
         return allowed
 
-    def atomic(self, pointers: Addresses, mask: Lanes, width: int, reads: bool = True, relaxed: bool = False) -> Lanes:
+    def atomic(
+        self,
+        pointers: Addresses,
+        mask: Lanes,
+        width: int,
+        reads: bool = True,
+        relaxed: bool = False,
+        narrow: bool = False,
+    ) -> Lanes:
         """Note an atomic access; through one of a single place programs may order themselves, if it is not `relaxed`.
 
-        An exchange does not use what lay there: `reads` is false.
+        An exchange does not use what lay there: `reads` is false. A `narrow` one is atomic for its own program only.
         """
+        relaxed |= narrow
         for region in self._regions.values():
             region.timed(self._sets)
         self.threads.meet()
@@ -204,6 +213,9 @@ class Shadow:
                 other = self.order.apart(region.storer[at], region.stored[at])
                 storer = np.where(other, region.storer[at], _NOBODY)
                 self._race(region, at, storer, "has an atomic where program {} stores")
+            if narrow:
+                writer = self._apart(region.writer, region.writers, at)
+                self._race(region, at, writer, "has an atomic of its own block's scope where program {} writes")
             fresh = _distinct(at[region.writer[at] == _NOBODY])
             self._launch.bytes_loaded += width * fresh
             self._launch.bytes_stored += width * fresh
@@ -260,6 +272,9 @@ class Shadow:
         low, high = int(chosen.min()), int(chosen.max()) + width
         for region in self._regions.values():
             if region.start <= low and high <= region.start + region.size:
+                if width != region.itemsize and (chosen % np.uint64(width)).any():
+                    message = f"{action} of {width} bytes at an address that is no multiple of {width}: {region.name}"
+                    self._report("misaligned", message)
                 at = (chosen - np.uint64(region.start)).astype(np.int64)
                 return mask, [(region, mask, *region.bytes_of(at, width))]
         found, claimed = [], np.zeros_like(mask)

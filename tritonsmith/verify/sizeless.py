@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import torch
 
-from tritonsmith.verify import loading, observe, wire
+from tritonsmith.verify import conduct, loading, observe, wire
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.session import Answer, Session
 from tritonsmith.verify.within import within
@@ -48,7 +48,7 @@ def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
         session.launches.most = None
     if not session.launches.captured:
         session.launches.captured[:] = before
-    beyond = [row for row in session.launches.violations if row["rule"] == "grid"]
+    beyond = [row for row in session.launches.violations if row["rule"] in conduct.IMPOSSIBLE]
     return {"launches": session.launches.report(), "operators": operators.counts, "memory": beyond}, None
 
 
