@@ -73,6 +73,25 @@ def test_constants_scale_and_the_model_stays() -> None:
     assert "self.eps = 4096" in small and "1000.0" in small
 
 
+@pytest.mark.parametrize(
+    ("written", "grown"),
+    [
+        ("1 << 14", "32768"),
+        ("2 ** 14", "32768"),
+        ("10 ** 4", "20000"),
+        ("1 << bits", "32768"),
+        ("side ** 10", "side ** 10"),
+        ("side << 12", "side << 12"),
+        ("4096 >> 10", "8192 >> 10"),
+        ("16 ** 2", "32 ** 2"),
+    ],
+)
+def test_a_power_is_one_size_and_an_exponent_none(written: str, grown: str) -> None:
+    given = f"bits = 14\nside = 16\ndef get_inputs():\n    return [torch.randn({written})]"
+    larger = scaling.rescale(given, lambda value: 2 * value if value > 8 else value)
+    assert larger.endswith(f"torch.randn({grown})]") and "side = 32" in larger
+
+
 def test_indices_and_axes_stay() -> None:
     small = scaling.rescale(LINEAR, lambda value: scaling.shrink(value, 64))
     assert "dim=1024 - 1023" in small and "[:4096]" in small

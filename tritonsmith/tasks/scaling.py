@@ -11,7 +11,7 @@ the reference on it.
 
 import ast
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch.utils.flop_counter import FlopCounterMode
@@ -33,6 +33,8 @@ BATCH, TINY_BATCH = 32, 4
 SMALL = 8
 """Constants up to this are kernel sizes, strides and groups more often than sizes; divided sizes leave them alone."""
 
+_BASE, _MOST_BITS = 10, 62
+"""The largest base, and the largest exponent, of a power that is a size."""
 _RANDOM_INTEGERS = ("randint", "randint_like", "random_")
 """Functions that draw integers between bounds; sizes are given to them in tuples."""
 
@@ -83,7 +85,7 @@ def shrink(value: int, cap: int) -> int:
 
 def rescale(source: str, change: Callable[[int], int], keep: Collection[int] = ()) -> str:
     """Rewrite the sizing integers of a task's source, but for those in `keep`."""
-    tree = parse(source)
+    tree = _parsed(source)
     sizing = [node for node in tree.body if _sizes(node)]
     named = _integers(node for node in tree.body if node not in sizing)
     own = _integers(node for node in sizing if not (isinstance(node, ast.FunctionDef) and node.name == "get_inputs"))
@@ -95,12 +97,22 @@ def rescale(source: str, change: Callable[[int], int], keep: Collection[int] = (
 
 def sizes(task: Task) -> set[int]:
     """The integers that say how large a task is."""
-    return _integers(node for node in parse(task.source).body if _sizes(node))
+    return _integers(node for node in _parsed(task.source).body if _sizes(node))
 
 
 def named_by_the_model(source: str) -> set[int]:
     """The integers that a task's code names where it is not for rescaling: in its classes and functions."""
-    return _integers(node for node in parse(source).body if not _sizes(node))
+    return _integers(node for node in _parsed(source).body if not _sizes(node))
+
+
+def _parsed(source: str) -> ast.Module:
+    """A task's syntax tree, in which what sizes it holds no power of two numbers, but the number that it is."""
+    tree = parse(source)
+    single = [node for node in tree.body if isinstance(node, ast.Assign) and len(node.targets) == 1]
+    known = {node.targets[0].id: node.value for node in single if isinstance(node.targets[0], ast.Name)}
+    powers = _Powers(known)
+    tree.body = [powers.visit(node) if _sizes(node) else node for node in tree.body]
+    return tree
 
 
 def _sizes(node: ast.stmt) -> bool:
@@ -112,6 +124,28 @@ def _sizes(node: ast.stmt) -> bool:
 def _integers(nodes: Iterable[ast.AST]) -> set[int]:
     inner = (part for node in nodes for part in ast.walk(node))
     return {part.value for part in inner if isinstance(part, ast.Constant) and type(part.value) is int}
+
+
+class _Powers(ast.NodeTransformer):
+    """Puts the size that `1 << 14` and `2 ** 14` are in their place: twice the 14 is no size twice as large."""
+
+    def __init__(self, known: Mapping[str, ast.expr]) -> None:
+        """`known` is what the module's names are assigned."""
+        self._known = known
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, (ast.LShift, ast.Pow)) or not isinstance(node.left, ast.Constant):
+            return node
+        base, count = node.left.value, self._number(node.right)
+        if type(base) is not int or not 0 < base <= _BASE or count is None or not 0 <= count <= _MOST_BITS:
+            return node  # another base is a size itself
+        value = base << count if isinstance(node.op, ast.LShift) else base**count
+        return ast.copy_location(ast.Constant(value), node)
+
+    def _number(self, node: ast.expr) -> int | None:
+        found = self._known.get(node.id) if isinstance(node, ast.Name) else node
+        return found.value if isinstance(found, ast.Constant) and type(found.value) is int else None
 
 
 class _Integers(ast.NodeTransformer):
@@ -132,6 +166,12 @@ class _Integers(ast.NodeTransformer):
             bounds = [one for one in [*node.args, *named] if isinstance(one, ast.Constant)]
             self._bounds.update(one for one in bounds if one.value in self._ranges)
         return self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        node.left = self.visit(node.left)
+        if not isinstance(node.op, (ast.LShift, ast.RShift, ast.Pow)):  # their right operand is no dimension
+            node.right = self.visit(node.right)
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         return node  # an index picks, it does not size
