@@ -8,12 +8,14 @@ left out: there a variance of zero makes any rounding as large as the answer. Ze
 the reference bears them.
 """
 
+import math
 import secrets
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from torch.utils import _pytree as pytree
 
 from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.scaling import resized
@@ -217,8 +219,9 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
 
 
 def finite(output: object) -> bool:
-    """Whether no tensor of an output holds NaN or infinity."""
-    return all(bool(torch.isfinite(tensor).all()) for tensor in leaves(output))
+    """Whether nothing of an output is NaN or infinity."""
+    told = [value for value in pytree.tree_leaves(output) if isinstance(value, float)]
+    return all(map(math.isfinite, told)) and all(bool(torch.isfinite(tensor).all()) for tensor in leaves(output))
 
 
 def leaves(tree: object) -> list[torch.Tensor]:

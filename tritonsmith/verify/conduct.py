@@ -41,7 +41,7 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
     launches = seen.get("launches")
     if not (isinstance(launches, list) and launches):
         findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
-    elif not seen.get("touched") or any(place not in free for place in _places(seen, "untouched")):
+    elif _holds_nothing(seen, free):
         findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))
     work = seen.get("work")
     if isinstance(work, Mapping) and work.get("lowered") is True:
@@ -62,6 +62,13 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
             message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"
             findings.append(Finding(rule="host-compute", message=message))
     return findings
+
+
+def _holds_nothing(seen: Mapping[str, object], free: Collection[int]) -> bool:
+    """Whether an output, or all there is, has nothing of a kernel's. What has no elements has nothing to hold: whether
+    it should be so the values tell."""
+    stored = bool(seen.get("touched")) or seen.get("bare") is True
+    return not stored or any(place not in free for place in _places(seen, "untouched"))
 
 
 def beyond_hardware(label: str, finding: Finding, cuda: bool) -> bool:

@@ -55,6 +55,8 @@ class Truth:
     faint: bool = True
     """Whether slices that are small beside the rest are asked about. Not where the inputs are: a logarithm of one and
     little more is then rounding in an honest kernel, and none in torch's `log1p`."""
+    kind: torch.dtype = torch.float32
+    """The precision of what the task is given, in which a number of Python's is judged."""
     scales: dict[str, "Scale"] = field(default_factory=dict, compare=False)
     """By an output's path, what every comparison with it needs; filled by the first."""
     ranges: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict, compare=False)
@@ -122,12 +124,18 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
             if mismatch := _compare(e, n, g, f"{path}[{place}]", variant, truth):
                 return mismatch
         return None
-    same = (type(native) is type(got) and native == got) or (
-        isinstance(native, float)
-        and isinstance(got, float)
-        and (math.isclose(native, got, rel_tol=1e-4) or (native != native and got != got))
-    )
+    if isinstance(native, float) and isinstance(got, float):
+        true = exact if isinstance(exact, float) else native
+        tensors = torch.tensor(true, dtype=torch.float64), *_as_tensors(native, got, truth.kind)
+        return _values(*tensors, path, variant, truth)
+    same = type(native) is type(got) and native == got
     return None if same else wrong(f"expected {native!r}, got {got!r}")
+
+
+def _as_tensors(native: float, got: float, kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Numbers of Python's in the precision in which they were computed: a task in halves may compute one in float32."""
+    kind = kind if native != native or float(torch.tensor(native, dtype=kind)) == native else torch.float32
+    return torch.tensor(native, dtype=kind), torch.tensor(got, dtype=kind)
 
 
 def _values(

@@ -196,11 +196,18 @@ class Operators(TorchDispatchMode):
         shape, stride = (*tensor.shape, size), (*(step * size for step in tensor.stride()), 1)
         torch.from_numpy(unwritten).as_strided(shape, stride, tensor.storage_offset() * size).fill_(False)
 
-    def touched(self, output: object) -> dict[str, list[int]]:
-        """Places of the outputs that hold memory that a kernel wrote, or a view or copy of it, and of the others."""
-        found = [(place, t) for place, t in enumerate(tensors(output)) if t.numel()]
+    def touched(self, output: object) -> dict[str, object]:
+        """Places of the outputs that hold memory that a kernel wrote, or a view or copy of it, and of the others.
+
+        `bare` is whether there is nothing to be stored: outputs without elements, or numbers of Python's that can come
+        from what a kernel wrote.
+        """
+        every = list(tensors(output))
+        found = [(place, t) for place, t in enumerate(every) if t.numel()]
         written = [place for place, t in found if address(t) in self._launches.written]
-        return {"touched": written, "untouched": [place for place, _ in found if place not in written]}
+        told = any(True for _ in numbers(output))
+        bare = not found and (bool(every) or told) and (self._launches.peeked or not told)
+        return {"touched": written, "untouched": [place for place, _ in found if place not in written], "bare": bare}
 
 
 def _counts_up(func: object, args: Sequence[object]) -> bool:
@@ -240,6 +247,17 @@ def tensors(tree: object) -> Iterator[torch.Tensor]:
         yield from tensors(list(tree.values()))
     elif hasattr(tree, "block_shape") and hasattr(tree, "base"):  # triton's TensorDescriptor
         yield from tensors(tree.base)  # type: ignore[attr-defined]
+
+
+def numbers(tree: object) -> Iterator[bool | int | float]:
+    """Every number of Python's in nested lists, tuples and dicts."""
+    if isinstance(tree, (bool, int, float)):
+        yield tree
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from numbers(item)
+    elif isinstance(tree, Mapping):
+        yield from numbers(list(tree.values()))
 
 
 def address(tensor: torch.Tensor) -> int:

@@ -14,7 +14,9 @@ from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded, used
 from tritonsmith.tasks.variants import leaves, map_tensors
+from tritonsmith.verify import numerics
 from tritonsmith.verify.numerics import Truth
+from tritonsmith.verify.observe import numbers
 
 _HALVES = (torch.float16, torch.bfloat16)
 _NUDGE = 4.0
@@ -41,21 +43,29 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
         exact, double, wide, much = native, model, inputs, 0
     summed = 0 if products.found else much
     unit = _unit(native, inputs)
+    kind = _kind(model, inputs)
     if unit is None:
-        return Truth(exact, native, summed=summed)
+        return Truth(exact, native, summed=summed, kind=kind)
 
     def nearby(number: int) -> object:
         with seeded(number):
             moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in wide]
         return forward(double, moved)
 
-    return Truth(exact, native, nearby, summed)
+    return Truth(exact, native, nearby, summed, kind=kind)
+
+
+def _kind(model: nn.Module, inputs: list[object]) -> torch.dtype:
+    """The least precise of the types of inputs and weights, float32 where none has fractions."""
+    kinds = {t.dtype for t in [*leaves(inputs), *model.parameters()] if t.is_floating_point()}
+    return max(kinds & numerics.TOLERANCE.keys(), key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
 
 
 def _much(native: object, model: nn.Module, inputs: list[object]) -> int:
     """Elements of inputs and weights, 0 where no output is so small beside them that it may be a sum of very many."""
     given = sum(tensor.numel() for tensor in [*leaves(inputs), *model.state_dict().values()])
-    least = min((tensor.numel() for tensor in leaves(native) if tensor.numel()), default=0)
+    alone = [1] if any(isinstance(number, float) for number in numbers(native)) else []
+    least = min([tensor.numel() for tensor in leaves(native) if tensor.numel()] + alone, default=0)
     return given if least and given // least >= _MUCH else 0
 
 

@@ -9,6 +9,7 @@ tiny sizes tell. Does not judge: see `conduct`.
 """
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,12 +20,14 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from tritonsmith.verify.observe import Launches, address, tensors
+from tritonsmith.verify.observe import Launches, address, numbers, tensors
 
 LIMIT = 1 << 26
 """Bytes of torch's results that are kept for the comparison with the output."""
 _FEW, _MANY = 8, 1 << 16
 """Elements that tell an order from chance, and how many are looked at."""
+_NEARLY = 1e-3
+"""Share of a tensor's scale by which an output may differ from what torch made and be that all the same."""
 READS = {
     "tolist", "numpy", "apply_", "map_", "map2_", "storage", "untyped_storage", "__repr__", "__str__", "__format__",
     "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "share_memory_",
@@ -80,7 +83,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
         every = [t.detach() for t in tensors(output)]
         found = [t for t in every if t.numel()]
         rest = [t for t in found if not self._is_given(t)]
-        made = bool(rest) and all(self._made(t) for t in rest)
+        told = [*numbers(output)] if not found else []
+        made = bool(rest or told) and all(map(self._made, rest)) and all(map(self._told, told))
         return {
             "bytes": self.bytes,
             "flops": self.flops,
@@ -109,6 +113,12 @@ class Work(contextlib.AbstractContextManager["Work"]):
         whole = _tiled(output.flatten(), flat, 0) or any(_tiled(output, pieces, dim) for dim in range(output.dim()))
         return whole or self._moved(output)
 
+    def _told(self, number: float) -> bool:
+        """Whether a number of Python's is one that torch made; a fraction may be so nearly."""
+        single = [float(piece) for piece in self._kept if piece.numel() == 1 and not piece.is_complex()]
+        near = _NEARLY if isinstance(number, float) else 0.0
+        return any(math.isclose(number, other, rel_tol=near) for other in single)
+
     def _moved(self, output: torch.Tensor) -> bool:
         """Whether all values of an output are inputs' that torch brought to their places, whatever kernels did to them
         on the way and undid afterwards: a change of signs, say."""
@@ -126,8 +136,10 @@ class Work(contextlib.AbstractContextManager["Work"]):
         if self._launches.active:
             return
         if name in READS and not _trusted():
-            count = sum(t.numel() for t in tensors(list(args[:1])))
+            given = list(tensors(list(args[:1])))
+            count = sum(t.numel() for t in given)
             self.values += count
+            self._launches.peeked |= any(address(t) in self._launches.written for t in given)
             self._launches.hand(count)
         elif name in _GATHERS and (given := [*args, *named.values()]):
             own = given[1:] if isinstance(given[0], torch.Tensor) else given
