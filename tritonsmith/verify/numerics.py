@@ -7,7 +7,7 @@ dtype. The second rule finds lower-precision arithmetic that a tolerance alone l
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -92,6 +92,28 @@ def narrowed(got: object, native: object) -> object:
     if isinstance(native, (list, tuple)) and isinstance(got, (list, tuple)) and len(native) == len(got):
         return [narrowed(value, whole) for value, whole in zip(got, native, strict=True)]
     return got
+
+
+def met(truth: Truth, got: object, kind: torch.dtype) -> Truth:
+    """The truth for an answer in the precision asked for, `kind`, where torch's promotion gave float32.
+
+    `torch.where(c, 1.0, 0.5) * x` is float32 whatever `x` is; an answer in the precision of `x` is for that.
+    """
+    native = _met(truth.native, got, kind)
+    changed = any(one is not other for one, other in zip(leaves(native), leaves(truth.native), strict=True))
+    return replace(truth, native=native, scales={}, ranges={}) if changed else truth
+
+
+def _met(native: object, got: object, kind: torch.dtype) -> object:
+    if isinstance(native, torch.Tensor):
+        promoted = isinstance(got, torch.Tensor) and got.dtype == kind and native.dtype == torch.float32
+        return native.to(kind) if promoted else native
+    if isinstance(native, dict):
+        known = got if isinstance(got, dict) else {}
+        return {key: _met(value, known.get(str(key)), kind) for key, value in native.items()}
+    if isinstance(native, (list, tuple)) and isinstance(got, (list, tuple)) and len(native) == len(got):
+        return [_met(value, given, kind) for value, given in zip(native, got, strict=True)]
+    return native
 
 
 def _compare(exact: object, native: object, got: object, path: str, variant: str, truth: Truth) -> Mismatch | None:

@@ -264,9 +264,12 @@ class Trial:
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
                 return refused(findings)
             with self._room.beside():
+                truth = material.truth
                 if variant.dtype is not None:
-                    output = numerics.narrowed(output, material.truth.native)
-                mismatch = numerics.compare(material.truth, output, variant.label)
+                    output = numerics.narrowed(output, truth.native)
+                    truth = numerics.met(truth, output, variant.dtype)
+                mismatch = numerics.compare(truth, output, variant.label)
+                del truth
             if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
                 return refused(findings)
             del material, output
