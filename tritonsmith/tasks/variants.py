@@ -22,10 +22,11 @@ from tritonsmith.tasks.scaling import resized
 from tritonsmith.types import Task
 
 Values = Literal["negative", "large", "sparse", "small", "signed", "masks", "constants", "numbers"]
-LARGE = 32.0
-"""Factor of the large magnitudes; a power of two, so that it rounds nothing."""
-LARGEST = 128.0
-"""Factor of the large magnitudes for values between 0 and 1, as `torch.rand` draws them; exp overflows behind 88."""
+LARGE = 128.0
+"""Factor of the large magnitudes; a power of two, so that it rounds nothing. exp overflows behind 88, also behind a
+layer, which makes values smaller by a third and more."""
+LARGE_HALVES = 32.0
+"""The same in float16, whose sums of larger products overflow."""
 SMALLER = 12, 4, 8, 14, 6, 10
 """Slices of small values are so many powers of two smaller; a norm's epsilon outweighs what is left of the smallest."""
 SPARSE = 1.6
@@ -266,7 +267,8 @@ def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "large":
-        return tensor * LARGEST if drawn else tensor if least >= 0 and most <= 1 else tensor * LARGE
+        factor = LARGE_HALVES if tensor.dtype == torch.float16 and not drawn else LARGE
+        return tensor if least >= 0 and most <= 1 and not drawn else tensor * factor
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
     rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5

@@ -188,7 +188,7 @@ class Session:
     def _built(self, header: dict[str, object], tree: dict[str, wire.Tree]) -> int:
         """Build the model; gives how many of the reference's weights were loaded."""
         rows = tree.get("stand_ins")
-        known = [(float(str(row[0])), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
+        known = [(stand_ins.told(row[0]), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
         names = tree.get("by_name")
         own = by_name.Weights()
         for name, row in names.items() if isinstance(names, dict) else ():

@@ -1,4 +1,4 @@
-"""Other contents for weights that begin as a constant, so that a kernel which leaves them out is found.
+"""Other contents for weights that begin as a constant, or faint, so that a kernel which leaves them out is found.
 
 A norm's weight begins at one, its bias and many a gate at zero, statistics at zero and one: what ignores them is right
 until somebody trains the model. Equal constants of equal size get equal contents, so that a candidate may give its
@@ -16,8 +16,10 @@ from torch.nn.modules import module as registration
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.loading import tensors_of
 
-StandIns = list[tuple[float, torch.Tensor]]
-"""Constants, each with the contents, flat, that stand in for so many of it."""
+StandIns = list[tuple[float | torch.Tensor, torch.Tensor]]
+"""Constants, each with the contents, flat, that stand in for so many of it; and faint weights, flat, with theirs."""
+FAINT = 1e-3
+"""Root mean square of random weights that hide what they are added to, or scale, as constants of zero do."""
 SMALL = 0.1
 """Constants nearer to zero than this are replaced by values about one, of either sign: a scale of a millionth hides
 what it scales."""
@@ -28,8 +30,12 @@ def stand_ins(model: nn.Module, seed: int) -> StandIns:
     parameters = {id(parameter) for parameter in model.parameters()}
     stored = model.state_dict().keys()
     found: dict[tuple[float, int], torch.Tensor] = {}
+    small: StandIns = []
     for name, tensor in tensors_of(model).items():
         value = constant(tensor)
+        if value is None and id(tensor) in parameters and faint(tensor):
+            begins = tensor.detach().flatten().clone()
+            small.append((begins, louder(tensor, seed + len(found) + len(small)).flatten()))
         wanted = id(tensor) in parameters or (name in stored and tensor.numel() > 1)
         if value is None or not wanted or (value, tensor.numel()) in found:
             continue
@@ -38,7 +44,23 @@ def stand_ins(model: nn.Module, seed: int) -> StandIns:
             sign = torch.where(torch.rand(tensor.numel()) < 0.5, -1.0, 1.0)
         contents = sign * spread if abs(value) < SMALL else value * spread
         found[value, tensor.numel()] = contents.to(tensor.device, tensor.dtype)
-    return [(value, contents) for (value, _), contents in found.items()]
+    return [*((value, contents) for (value, _), contents in found.items()), *small]
+
+
+def faint(tensor: torch.Tensor) -> bool:
+    """Whether weights of several values are all far below what weights are."""
+    if not tensor.is_floating_point() or tensor.numel() < 2 or tensor.is_meta:
+        return False
+    return 0 < float(tensor.detach().double().square().mean().sqrt()) < FAINT
+
+
+def louder(tensor: torch.Tensor, seed: int) -> torch.Tensor:
+    """Numbers of either sign in place of faint ones; a matrix's are such that it makes nothing much larger."""
+    with seeded(seed):
+        spread = 0.5 + torch.rand(tensor.shape, dtype=torch.float64)
+        sign = torch.where(torch.rand(tensor.shape) < 0.5, -1.0, 1.0)
+    inner = tensor.numel() // tensor.shape[0] if tensor.dim() > 1 else 1
+    return (sign * spread / inner**0.5).to(tensor.device, tensor.dtype)
 
 
 def constant(tensor: torch.Tensor) -> float | None:
@@ -50,12 +72,21 @@ def constant(tensor: torch.Tensor) -> float | None:
 
 
 def put_in(tensors: Sequence[torch.Tensor], known: StandIns) -> None:
-    """Let constant tensors hold what stands in for them."""
+    """Let constant and faint tensors hold what stands in for them."""
     for tensor in tensors:
         value = constant(tensor)
-        for other, contents in known if value is not None else ():
-            if other == value and contents.numel() == tensor.numel():
+        for other, contents in known:
+            if contents.numel() == tensor.numel() and _begins(tensor, value, other):
                 tensor.data.copy_(contents.reshape(tensor.shape))
+                break
+
+
+def _begins(tensor: torch.Tensor, value: float | None, known: float | torch.Tensor) -> bool:
+    """Whether a tensor, which holds nothing but `value` if that is one, begins like something known."""
+    if not isinstance(known, torch.Tensor):
+        return value == known
+    flat = tensor.detach().flatten()
+    return value is None and flat.dtype == known.dtype and torch.equal(flat, known.to(flat.device))
 
 
 def put_in_rest(model: nn.Module, known: StandIns, given: Sequence[str], loaded: Sequence[str]) -> None:
@@ -68,6 +99,11 @@ def put_in_rest(model: nn.Module, known: StandIns, given: Sequence[str], loaded:
     own = {name: tensor for name, tensor in tensors_of(model).items() if name not in loaded}
     plain = [value for module in model.modules() for value in vars(module).values() if isinstance(value, torch.Tensor)]
     put_in([*own.values(), *plain], known)
+
+
+def told(row: object) -> float | torch.Tensor:
+    """What something stands in for, as a runner hears it."""
+    return row if isinstance(row, torch.Tensor) else float(str(row))
 
 
 @contextmanager
