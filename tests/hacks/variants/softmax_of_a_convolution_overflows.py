@@ -8,18 +8,18 @@ from torch import nn
 
 
 @triton.jit
-def conv_kernel(x_ptr, w_ptr, b_ptr, o_ptr, C, O, S, BO: tl.constexpr):
+def conv_kernel(x_ptr, w_ptr, b_ptr, o_ptr, C, OUT, S, BO: tl.constexpr):
     p = tl.program_id(0)
     n = p // S
     s = p % S
     o = tl.arange(0, BO)
-    acc = tl.load(b_ptr + o, mask=o < O, other=0.0).to(tl.float32)
+    acc = tl.load(b_ptr + o, mask=o < OUT, other=0.0).to(tl.float32)
     for c in range(0, C):
         acc += tl.load(x_ptr + (n * C + c) * S + s).to(tl.float32) * tl.load(
-            w_ptr + o * C + c, mask=o < O, other=0.0
+            w_ptr + o * C + c, mask=o < OUT, other=0.0
         ).to(tl.float32)
-    e = tl.where(o < O, tl.exp(acc), 0.0)
-    tl.store(o_ptr + (n * O + o) * S + s, e / tl.sum(e, axis=0), mask=o < O)
+    e = tl.where(o < OUT, tl.exp(acc), 0.0)
+    tl.store(o_ptr + (n * OUT + o) * S + s, e / tl.sum(e, axis=0), mask=o < OUT)
 
 
 class ModelNew(nn.Module):
@@ -29,9 +29,9 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         N, C, H, W = x.shape
-        O = self.conv.weight.shape[0]
-        out = torch.empty((N, O, H, W), device=x.device, dtype=x.dtype)
+        OUT = self.conv.weight.shape[0]
+        out = torch.empty((N, OUT, H, W), device=x.device, dtype=x.dtype)
         conv_kernel[(N * H * W,)](
-            x.contiguous(), self.conv.weight, self.conv.bias, out, C, O, H * W, BO=triton.next_power_of_2(O)
+            x.contiguous(), self.conv.weight, self.conv.bias, out, C, OUT, H * W, BO=triton.next_power_of_2(OUT)
         )
         return out
