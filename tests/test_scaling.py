@@ -8,6 +8,7 @@ from judging import DOUBLE
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
+from tritonsmith.tasks.variants import odd_sizes
 from tritonsmith.types import Task
 
 
@@ -312,3 +313,36 @@ def test_groups_keep_several_channels(version: Callable[[Task], scaling.Scaled])
     """What is normalised alone is zero, whatever a candidate makes of the inputs."""
     _, channels, groups = TaskModule.of(version(_task(GROUPS)).task).init_inputs()
     assert isinstance(channels, int) and isinstance(groups, int) and channels >= 2 * groups
+
+
+SQUEEZE = """import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, channels, reduction=16):
+        super().__init__()
+        self.squeeze = nn.Linear(channels, channels // reduction)
+        self.excite = nn.Linear(channels // reduction, channels)
+
+    def forward(self, x):
+        return x * torch.sigmoid(self.excite(self.squeeze(x.mean((2, 3)))))[:, :, None, None]
+
+def get_inputs():
+    return [torch.rand(64, 256, 112, 112)]
+
+def get_init_inputs():
+    return [256]
+"""
+
+
+@pytest.mark.parametrize("version", [scaling.full, scaling.tiny])
+def test_no_layer_is_emptied(version: Callable[[Task], scaling.Scaled]) -> None:
+    """256 channels over 16 are a hidden layer; of 4 channels nothing is left, and the answer would be a constant."""
+    (batch, channels, height, _), *_ = _shapes(version(_task(SQUEEZE)).task)
+    assert channels >= 32 and batch <= 8 and 1 < height <= 16
+
+
+def test_odd_sizes_empty_no_layer() -> None:
+    source = SQUEEZE.replace("64, 256, 112, 112", "8, 16, 12, 12").replace("[256]", "[16]")
+    odd = odd_sizes(_task(source))
+    assert odd is None or _shapes(odd)[0][1] >= 16

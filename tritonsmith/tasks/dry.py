@@ -48,6 +48,10 @@ class Dry:
     equals; a count of layers may be among the constants; and channels in as many groups are all zero when they are
     normalised."""
     flops: int
+    empty: int
+    """Weights and results of operators that have no elements.
+
+    256 channels over 16 are a hidden layer, and 4 over 16 are none: the task no longer computes what it does."""
 
 
 @functools.lru_cache(4096)
@@ -63,7 +67,29 @@ def dry(source: str) -> Dry | str | None:
         return None
     except Exception as error:  # whatever the user's code does with a size it cannot take
         return one_line(error)
-    return Dry(tuple(spread.seen), counter.get_total_flops())
+    return Dry(tuple(spread.seen), counter.get_total_flops(), spread.empty + _empty(model))
+
+
+@functools.lru_cache(4096)
+def hollow(source: str) -> int:
+    """Weights that have no elements, where the model can be made without data; 0 where it cannot."""
+    try:
+        with torch.device("meta"):
+            return _empty(TaskModule.of(Task(id="sizes", level=1, source=source)).model(0, "meta"))
+    except Exception:  # not every constructor runs on meta tensors
+        return 0
+
+
+def emptied(one: str, other: str) -> bool:
+    """Whether more of a task is empty in `other`, its version at other sizes, than in `one`."""
+    if hollow(other) > hollow(one):
+        return True
+    first, second = dry(one), dry(other)
+    return isinstance(first, Dry) and isinstance(second, Dry) and second.empty > first.empty
+
+
+def _empty(model: torch.nn.Module) -> int:
+    return sum(not tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
 
 
 @functools.lru_cache(4096)
@@ -93,11 +119,12 @@ def same_operators(one: str, two: str) -> bool:
 
 class _Spread(TorchDispatchMode):
     """Notes of each operator on several tensors which of their dimensions are one where the result's are not; and of
-    one that normalises whether there is but one element to it."""
+    one that normalises whether there is but one element to it. Counts what is empty."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[object] = []
+        self.empty = 0
         self._count = 0
 
     def __torch_dispatch__(
@@ -107,6 +134,7 @@ class _Spread(TorchDispatchMode):
         self._count += 1
         if self._count > LONG:
             raise _Long
+        self.empty += sum(not tensor.numel() for tensor in tensors(output))
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
         if (together := _normalised(func, args)) is not None:
             self.seen.append(together == 1)

@@ -30,7 +30,9 @@ def _with(task: Task, size: int) -> Scaled | None:
     for cap in _CAPS:
         source = rescale(task.source, lambda value, cap=cap: value if value == size else shrink(value, cap))
         one = dry(source)
-        if not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread != whole.spread:
+        if not isinstance(whole, Dry) or not isinstance(one, Dry):
+            continue
+        if one.spread != whole.spread or one.empty > whole.empty:
             continue
         if elements(source) > BOUND.elements or one.flops > BOUND.flops:
             return None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from torch.utils.flop_counter import FlopCounterMode
 
 from tritonsmith.source import parse
-from tritonsmith.tasks.dry import Dry, dry, elements, given, same_operators, tensors
+from tritonsmith.tasks.dry import Dry, dry, elements, emptied, given, same_operators, tensors
 from tritonsmith.tasks.dry import runs_without_data as runs_without_data
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
@@ -280,6 +280,9 @@ def _first(
         if bound is not None and isinstance(one, Dry) and one.flops > bound.flops:
             reason, large = _TOO_LARGE, True
             continue
+        if emptied(task.source, source):
+            reason = "a part of it is empty there"
+            continue
         alike = not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread == whole.spread
         if not alike and (other is not None or not another):
             reason = reason or "it calls other operators there"
@@ -315,7 +318,14 @@ def _versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tu
 
     def capped(keep: Collection[int]) -> Iterator[tuple[str, int]]:
         for cap in caps:
-            yield rescale(task.source, lambda value, cap=cap: shrink(value, cap), keep), cap
+            source = rescale(task.source, lambda value, cap=cap: shrink(value, cap), keep)
+            yield source, cap
+            # Here if that was not taken: one of the sizes may only have to be a little larger than the others.
+            if emptied(task.source, source):
+                wider = [one for one in caps if one > max(cap, SMALL)]
+                for size, larger in itertools.product(sorted(sizing - {*keep}, reverse=True), wider):
+                    if shrink(size, cap) < shrink(size, larger):
+                        yield _all_but_one(task.source, size, larger, cap, keep), larger
 
     batch, arguments = given(task.source)
     alone = [sizing - {batch}] if batch in sizing else []
@@ -333,6 +343,11 @@ def _versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tu
         if largest > divisor:
             source = rescale(task.source, lambda value, divisor=divisor: divided(value, divisor), keep)
             yield source, divided(largest, divisor)
+
+
+def _all_but_one(source: str, size: int, larger: int, cap: int, keep: Collection[int]) -> str:
+    """A version whose sizes are below `cap`, and one of them below `larger`."""
+    return rescale(source, lambda value: shrink(value, larger if value == size else cap), keep)
 
 
 def divided(value: int, divisor: int) -> int:

@@ -17,7 +17,7 @@ from typing import Literal
 import torch
 from torch.utils import _pytree as pytree
 
-from tritonsmith.tasks.dry import runs_without_data
+from tritonsmith.tasks.dry import emptied, runs_without_data
 from tritonsmith.tasks.scaling import resized
 from tritonsmith.types import Task
 
@@ -132,7 +132,8 @@ def odd_sizes(task: Task) -> Task | None:
     known, same = runs_without_data(task), _resized(task, lambda value: value).source
     for change in (_one_less, _seven_eighths):
         odd = _resized(task, change)
-        if odd.source != same and (runs_without_data(odd) or not known):
+        fits = runs_without_data(odd) or not known
+        if odd.source != same and fits and not emptied(task.source, odd.source):
             return odd
     return None
 
