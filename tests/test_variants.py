@@ -145,6 +145,14 @@ def test_small_values_are_small_slice_by_slice() -> None:
     assert float(_redistributed(_normal()[:1], "small").abs().max()) < 1e-3
 
 
+def test_a_symmetric_matrix_stays_symmetric() -> None:
+    square = _normal() @ _normal().T
+    square = square + square.T
+    small, zeroed = _redistributed(square, "small"), without_last(square)
+    assert torch.equal(small, small.T) and bool((small.abs() <= 2.0**-4 * square.abs()).all())
+    assert torch.equal(zeroed, zeroed.T) and torch.equal(zeroed[:-1, :-1], square[:-1, :-1]) and not zeroed[-1].any()
+
+
 def test_zeros_take_the_last_slice_of_what_is_not_positive() -> None:
     assert not without_last(_normal())[-1].any() and without_last(_normal())[:-1].all()
     for kept in (_normal().exp(), _normal().sign(), torch.arange(48), torch.tensor(0.5)):

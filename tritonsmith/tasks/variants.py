@@ -277,18 +277,31 @@ def _redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
 
 
 def _small(tensor: torch.Tensor) -> torch.Tensor:
-    """Slices of the first dimension, each smaller by another power of two."""
-    powers = [-float(SMALLER[place % len(SMALLER)]) for place in range(len(tensor))]
+    """Slices of the first dimension, each smaller by another power of two; a symmetric matrix stays one."""
+    symmetric = _symmetric(tensor)
+    powers = [-float(SMALLER[place % len(SMALLER)]) / (2 if symmetric else 1) for place in range(len(tensor))]
     factors = torch.tensor(powers, dtype=tensor.dtype, device=tensor.device).exp2()
+    if symmetric:
+        return tensor * factors * factors[:, None]
     return tensor * factors.reshape(-1, *[1] * (tensor.dim() - 1))
 
 
+def _symmetric(tensor: torch.Tensor) -> bool:
+    """Whether a matrix equals its transpose, which a task may promise; slices of several matrices keep it anyway."""
+    square = tensor.dim() == 2 and tensor.shape[0] == tensor.shape[1]
+    return square and torch.equal(tensor, tensor.T)
+
+
 def without_last(tensor: torch.Tensor) -> torch.Tensor:
-    """Zeros for the last slice of the first dimension; what is positive, divided by or in a logarithm, stays so."""
+    """Zeros for the last slice of the first dimension, and of the second of a symmetric matrix; what is positive,
+    divided by or in a logarithm, stays so."""
     fixed = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2
     if fixed or bool((tensor == tensor.round()).all()) or float(tensor.min()) > 0 or _distribution(tensor):
         return tensor
-    return torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
+    zeroed = torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
+    if _symmetric(tensor):
+        zeroed[:, -1] = 0
+    return zeroed
 
 
 def _distribution(tensor: torch.Tensor) -> bool:
