@@ -285,6 +285,28 @@ def test_a_launch_of_another_form_stays_where_it_is(launch: str) -> None:
     assert launch in forward(source) and "launch_copy" not in source
 
 
+def test_each_statement_is_looked_at_once_for_what_the_rest_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unrolled recurrence has thousands: walking the rest for each took minutes."""
+    seen: list[ast.AST] = []
+
+    def loaded(node: ast.AST) -> set[str]:
+        seen.append(node)
+        return {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Load)}
+
+    monkeypatch.setattr("tritonsmith.data.lower.launchers._loaded", loaded)
+    steps = [
+        f"t{k} = torch.empty_like(x)\n        n = x.numel()\n        {COPY.replace('t1', f't{k}')}"
+        for k in range(1, 41)
+    ]
+    body = forward(rewritten(*steps))
+    assert body.count("= launch_copy(x)") == 40 and len(seen) == 3 * 40 + 1
+
+
+def test_a_tensor_in_between_has_no_name_of_its_own_in_a_function() -> None:
+    one = task("y = torch.relu(x)\ny = torch.cat([x[0], y[1]])\nreturn torch.cat([x[1], y])")
+    assert " t1" not in "".join(ast.unparse(node.args) for node in functions(launchers(answer(one))).values())
+
+
 def test_what_is_behind_forward_stays() -> None:
     assert rewritten("t1 = torch.empty_like(x)", "n = 3", COPY).endswith("def extra(self):\n        return 1\n")
 

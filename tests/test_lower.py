@@ -129,6 +129,13 @@ def test_operators_share_kernels(forward: str, count: int) -> None:
     assert kernels(task(forward)) == count
 
 
+def test_parts_are_joined_by_one_kernel_and_many_equal_ones_in_a_loop() -> None:
+    few = answer(task("return torch.cat([torch.cat([x, x * 2.0]), torch.cat([x, x + 1.0])])"))
+    assert few.count("def cat_kernel") == 1 and few.count("cat_kernel[") == 6
+    many = answer(task("return torch.stack([torch.relu(x[i] * x[0]) for i in range(12)])", shapes={"x": "12, 10"}))
+    assert many.count("cat_kernel[") == 1 and "for place, part in enumerate((" in many
+
+
 def test_a_value_that_two_kernels_read_is_computed_once() -> None:
     text = answer(task("y = torch.exp(x)\nreturn y.sum(dim=-1), y.amax(dim=-1)"))
     assert text.count("tl.exp(") == 1
@@ -225,6 +232,9 @@ def test_every_operator_of_the_generator_has_an_answer() -> None:
         task(
             "return F.cross_entropy(x, y, label_smoothing=0.1)",
             shapes={"x": "6, 10", "y": "torch.randint(0, 10, (6,))"},
+        ),
+        task(
+            "return torch.stack([torch.relu(x[i] * y) for i in range(3)] * 4, 1)", shapes={"x": "3, 10", "y": "5, 10"}
         ),
         task("return x.cumprod(dim=0), (x * y).prod(dim=1, keepdim=True)", shapes={"x": "6, 4", "y": "6, 4"}),
     ],

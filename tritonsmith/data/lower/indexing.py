@@ -1,10 +1,16 @@
 """Gathering by an index, joining and reversing: kernels whose work is to find the place of an element."""
 
+from collections.abc import Sequence
+
 from tritonsmith.data.lower.forward import Emitter, Forward
 from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.site import Held, Site, compute
-from tritonsmith.data.lower.text import Kernel
+from tritonsmith.data.lower.spatial import add
+from tritonsmith.data.lower.text import Kernel, wrapped
 from tritonsmith.data.lower.trace import Op, Untraceable, Value
+
+MANY = 8
+"""Parts of one size from which on they are stacked in a loop."""
 
 
 def _over_elements(forward: Forward, op: Op, unit: Unit, sizes: list[str]) -> tuple[Kernel, Site, str]:
@@ -115,34 +121,53 @@ def emit_cat(forward: Forward, op: Op, unit: Unit) -> None:
     rank = len(parts[0].shape)
     dim = int(str(op.args["dim"])) % rank
     along = [one.size(dim) for one in held]
-    sizes = [" + ".join(along) if d == dim else held[0].size(d) for d in range(rank)]
+    sizes = [_sum(along) if d == dim else held[0].size(d) for d in range(rank)]
     out = forward.allocate(op.result, sizes)
+    name = forward.kernel_name("cat")
+    forward.notes.append(f"{name}: copies one part into its place, a launch a part")
     inner = _shape(held[0], range(dim + 1, rank))
-    kernel = Kernel(forward.kernel_name("cat"))
+    if len(held) > MANY and set(along) == {"1"}:
+        _stacked(forward, name, held, out.name, _times(out.size(dim), inner), inner)
+        return
+    for place, (one, size) in enumerate(zip(held, along, strict=True)):
+        shift = _times(_sum(along[:place]), inner) if place else "0"
+        forward.emit(_part(name, one.name, out.name, _times(size, inner), _times(out.size(dim), inner), shift))
+
+
+def _part(name: str, one: str, out: str, span: str, stride: str, shift: str) -> Kernel:
+    """The kernel that copies one part into its place."""
+    kernel = Kernel(name)
     kernel.line("offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
     kernel.line("mask = offs < n")
     kernel.line("x = tl.load(x_ptr + offs, mask=mask)")
     kernel.line("tl.store(out_ptr + offs // span * stride + offs % span + shift, x, mask=mask)")
     kernel.constant("BLOCK", "1024")
-    forward.kernels.append(kernel)
-    before: list[str] = []
-    for one, size in zip(held, along, strict=True):
-        kernel.pointers = {"x_ptr": one.name, "out_ptr": out.name}
-        kernel.sizes = {
-            "n": f"{one.name}.numel()",
-            "span": _times(size, inner),
-            "stride": out.size(dim) + ("" if inner == "1" else f" * {inner}"),
-            "shift": _times(" + ".join(before), inner) if before else "0",
-        }
-        kernel.grid = f"(triton.cdiv({one.name}.numel(), 1024),)"
-        forward.lines += kernel.launch()
-        before.append(size)
-    forward.notes.append(f"{kernel.name}: copies one part into its place, a launch a part")
+    kernel.pointers = {"x_ptr": one, "out_ptr": out}
+    kernel.sizes = {"n": f"{one}.numel()", "span": span, "stride": stride, "shift": shift}
+    kernel.grid = f"(triton.cdiv({one}.numel(), 1024),)"
+    return kernel
+
+
+def _stacked(forward: Forward, name: str, held: Sequence[Held], out: str, stride: str, inner: str) -> None:
+    """A loop over parts of size one: the states of an unrolled recurrence are hundreds."""
+    place, part = forward.local("place"), forward.local("part")
+    names = [one.name for one in held]
+    forward.lines += wrapped(f"for {place}, {part} in enumerate((", names, ")):")
+    begin = len(forward.lines)
+    forward.emit(_part(name, part, out, inner, stride, place if inner == "1" else f"{place} * {inner}"))
+    forward.lines[begin:] = [f"    {line}" for line in forward.lines[begin:]]
+
+
+def _sum(sizes: Sequence[str]) -> str:
+    """Sizes added up, numbers at once: a stack of many has a one for each."""
+    return add(*(("+", size) for size in sizes))
 
 
 def _times(size: str, inner: str) -> str:
     if inner == "1":
         return size
+    if size == "1":
+        return inner
     return f"({size}) * {inner}" if "+" in size else f"{size} * {inner}"
 
 

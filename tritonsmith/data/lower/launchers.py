@@ -7,6 +7,7 @@ like the module it replaces. Rewrites the one style that `lower` writes; a launc
 import ast
 import builtins
 import copy
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ from tritonsmith.source import parse
 _BUILTINS = frozenset(dir(builtins))
 _OF_SIZES = {"cdiv", "next_power_of_2", "numel", "size", "stride", "dim", "max", "min", "int"}
 """Functions whose results are numbers."""
+_COUNTED = re.compile(r"t\d+")
+"""What `lower` calls a tensor in between: equal functions do not go by its number."""
 _OWN_NAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 """Expressions with variables of their own, which are no atoms."""
 
@@ -29,9 +32,9 @@ def launchers(source: str) -> str:
     above = tree.body[: tree.body.index(model)]
     kernels = {node.name: node for node in above if isinstance(node, ast.FunctionDef) and node.decorator_list}
     arguments = {leaf.arg for leaf in ast.walk(forward.args) if isinstance(leaf, ast.arg)}
-    rewriting = _Rewriting(source, kernels, _globals(tree), arguments, _words(tree) | _BUILTINS)
-    statements = rewriting.forward(forward)
     lines, start = source.splitlines(), 0
+    rewriting = _Rewriting(lines, kernels, _globals(tree), arguments, _words(tree) | _BUILTINS)
+    statements = rewriting.forward(forward)
     written: list[str] = []
     for name, node in kernels.items():
         end = node.end_lineno or node.lineno
@@ -79,6 +82,16 @@ def _loaded(node: ast.AST) -> Iterator[str]:
     return (leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Load))
 
 
+def _read_from(statements: Sequence[ast.stmt]) -> list[set[str]]:
+    """For each statement the names whose values it and those behind it read, gone through once, from the end."""
+    found: list[set[str]] = []
+    read: set[str] = set()
+    for statement in reversed(statements):
+        read = (read - set(_stored(statement))) | set(_loaded(statement))
+        found.append(read)
+    return found[::-1]
+
+
 def _named(node: ast.AST) -> set[str]:
     return {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
 
@@ -99,7 +112,8 @@ class _Function:
 class _Rewriting:
     """One candidate's `forward` while it is gone through."""
 
-    source: str
+    lines: Sequence[str]
+    """The candidate's."""
     kernels: Mapping[str, ast.FunctionDef]
     globals: Collection[str]
     arguments: Collection[str]
@@ -118,8 +132,8 @@ class _Rewriting:
         """The statements that `forward` is left with, each as its lines."""
         self._hidden = {*self.arguments, *_stored(written)}
         found: list[list[str]] = []
-        for place, statement in enumerate(written.body):
-            self._forget(written.body[place:])
+        for statement, read in zip(written.body, _read_from(written.body), strict=True):
+            self._forget(read)
             call = self._launched(statement)
             if call is not None:
                 found.append(self._moved(call))
@@ -134,14 +148,10 @@ class _Rewriting:
         return found
 
     def _as_written(self, statement: ast.stmt) -> list[str]:
-        lines = self.source.splitlines()[statement.lineno - 1 : statement.end_lineno]
-        return [line[8:] for line in lines]
+        return [line[8:] for line in self.lines[statement.lineno - 1 : statement.end_lineno]]
 
-    def _forget(self, rest: Sequence[ast.stmt]) -> None:
-        """Drop the numbers that nothing reads any more, in the rest of `forward` or among what is pending."""
-        read: set[str] = set()
-        for statement in reversed(rest):
-            read = (read - set(_stored(statement))) | set(_loaded(statement))
+    def _forget(self, read: Collection[str]) -> None:
+        """Drop the numbers that nothing reads any more: not the rest of `forward`, nor what is pending."""
         needed = set(self._needed({*read, *(name for name, made in self._pending.items() if _allocation(made))}))
         for name in self._pending.keys() - needed:
             del self._pending[name]
@@ -204,7 +214,8 @@ class _Rewriting:
         for name in local:
             names[name] = free_name(labels.get(name, name), {*names.values(), *reserved})
         for atom in passed:
-            name = labels.get(atom) or ("x" if atom in self.arguments else stem(atom))
+            tensor = atom in self.arguments or _COUNTED.fullmatch(atom)
+            name = labels.get(atom) or ("x" if tensor else stem(atom))
             names[atom] = free_name(name, {*names.values(), *local, *reserved})
         return names
 

@@ -6,6 +6,7 @@ Knows nothing of operators: it keeps names apart, parameters in order and lines 
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 HEAD = """\
 import torch
@@ -103,7 +104,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
     if name not in taken:
         return name
     stem, ending = (name[:-4], "_ptr") if name.endswith("_ptr") else (name, "")
-    return next(new for k in range(2, 100) if (new := f"{stem}{k}{ending}") not in taken)
+    return next(new for k in count(2) if (new := f"{stem}{k}{ending}") not in taken)
 
 
 def wrapped(opening: str, items: Sequence[str], closing: str) -> list[str]:
