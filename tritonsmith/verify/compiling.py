@@ -22,6 +22,8 @@ class Compiling:
         self._settings, self._forwards, self._talk, self._target, self._cuda = settings, forwards, talk, target, cuda
         self.launched: list[dict[str, object]] | None = None
         """The launches at the task's own sizes, where they could be captured."""
+        self.own: dict[str, object] | None = None
+        """What was seen of the forward at the task's own sizes, where there was one."""
         self.compiled: list[dict[str, object]] | None = None
         """The launches that were captured at tiny sizes and compiled."""
         self.later = self._front = False
@@ -57,7 +59,7 @@ class Compiling:
         own = self._forwards.capture_whole()
         if own is not None and (findings := memory_findings(own) or conduct.at_own_sizes(own, self._settings.policy)):
             return [], findings
-        self.launched = (rows(own, "launches") or None) if own is not None else None
+        self.own, self.launched = own, (rows(own, "launches") or None) if own is not None else None
         when, last = self._settings.assemble, self._settings.until == "compile"
         self._front = when == "never" or (when == "right" and not last)
         lowered = self._forwards.lower(whole=not self._front)

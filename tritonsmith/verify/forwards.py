@@ -48,6 +48,8 @@ class Forwards:
         self.mode = "cuda" if cuda else "interpret"
         self.named = False
         """Whether the candidate last built has all of the reference's weights by name."""
+        self._weights: list[str] = []
+        """Names of the reference's weights."""
         self._draws: Draws | None = None
         self._loaded: tuple[Variant, Material] | None = None
         """What the runner has built a model for, and holds the inputs of, compiled and not yet run."""
@@ -114,6 +116,7 @@ class Forwards:
         """What a forward launches that is captured and not run; `lower` compiles it."""
         self._talk.load("capture", self._source, self._target)
         material = self.existing(variant)
+        self._weights = list(material.model.state_dict())
         self.build("capture", variant, material.model)
         return self._talk.ask("capture", {"do": "forward", "values": False}, material.inputs)[0]
 
@@ -130,6 +133,7 @@ class Forwards:
         for zeros in (False, True) if few else (False,):
             try:
                 header: dict[str, object] = {"do": "whole", "seed": self.draws.weights, "zeros": zeros}
+                header["weights"] = self._weights
                 return self._talk.ask("capture", header, tree)[0]
             except RunnerFailed as failure:
                 if failure.finding.rule not in _NO_DATA or not self._talk.has("capture"):

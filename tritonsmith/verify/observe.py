@@ -165,7 +165,7 @@ class Operators(TorchDispatchMode):
                 poison(tensor)
                 self._launches.unwritten[address(tensor)] = np.ones(tensor.untyped_storage().nbytes(), np.bool_)
         elif self._launches.unwritten and func._schema.is_mutable:  # type: ignore[attr-defined]
-            for tensor in _written_by(func, args, kwargs or {}):
+            for tensor in written_by(func, args, kwargs or {}):
                 self._initialise(tensor)
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._launches.alive.extend(produced)
@@ -219,7 +219,7 @@ def _counts_up(func: object, args: Sequence[object]) -> bool:
     return alone and not first.is_complex() and all(type(value) is int for value in rest)
 
 
-def _written_by(
+def written_by(
     func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Iterator[torch.Tensor]:
     """The arguments that an operator's schema says it writes to."""

@@ -8,7 +8,7 @@ The runner's notes come from the candidate's process, so they are evidence, not 
 """
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import torch
 from torch import nn
@@ -46,12 +46,18 @@ class Before:
         changed = [name for name, tensor in self._given.items() if not _same(tensor, self._copies[name])]
         given = {address(tensor): name for name, tensor in self._given.items()}
         old = {address(tensor) for tensor in tensors(earlier) if tensor.numel()} - given.keys()
-        return {"mutation": changed, "alias": list(_shared(output, given, old))}
+        return {"mutation": changed, "alias": list(shared(output, given, old))}
 
 
-def _shared(output: object, given: Mapping[int, str], old: Collection[int]) -> Iterator[str]:
+def shared(
+    output: object,
+    given: Mapping[int, str],
+    old: Collection[int],
+    where: Callable[[torch.Tensor], int] = address,
+) -> Iterator[str]:
+    """Which outputs lie `where` what was given lies, or in `old` memory, or show one element in several places."""
     for place, tensor in enumerate(tensors(output)):
-        if tensor.numel() and (at := address(tensor)) in given:
+        if tensor.numel() and (at := where(tensor)) in given:
             yield f"output {place} lies in {given[at]}"
         elif tensor.numel() and at in old:
             yield f"output {place} {_BEFORE}"

@@ -3,17 +3,21 @@
 Untrusted, as all of `runner` is. Computes no values: tensors have no data, or are zeros.
 """
 
+import time
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 import torch
 
-from tritonsmith.verify import conduct, loading, observe, wire
+from tritonsmith.verify import conduct, loading, observe, outlines, wire
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.session import Answer, Session
 from tritonsmith.verify.within import within
 
 _ZEROS_S = 10.0
 """Seconds of a forward on zeros of the task's own size: one that goes through them one by one is not told so."""
+_AGAIN_S = 1.0
+"""Seconds of a forward that is called a second time, and of that call."""
 _COVER_S = 4.0
 """Seconds of a forward on tensors without data, of whose launches a few programs are run."""
 
@@ -22,7 +26,8 @@ def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
     """Capture what a forward at sizes that no memory holds would launch: its tensors have no data, or are `zeros`.
 
     `tree` holds `init` and `inputs`. What was captured before is compiled no more, unless this fails. Of more
-    than `observe.MAX_LAUNCHES` launches the first ones are captured.
+    than `observe.MAX_LAUNCHES` launches the first ones are captured. Where it ends, `own` says what it gave and
+    touched, and how a second call stands to it; `weights` names the reference's.
     """
     if session.module is None or session.mode != "capture" or not isinstance(tree, dict):
         raise RuntimeError("nothing is loaded")
@@ -31,14 +36,18 @@ def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
     session.launches.most = observe.MAX_LAUNCHES
     device = "cpu" if header.get("zeros") else "meta"
     operators = observe.Operators(session.launches, lambda tensor: tensor)
+    began, own = time.monotonic(), None
     try:
         loading.seed(int(str(header["seed"])))
         with torch.no_grad(), on_device(device):
             with torch.device(device):
                 model = session.module.ModelNew(*loading.sequence(tree["init"])).to(device)
             inputs = observe.emptied(tree["inputs"], device)
-            with within(_ZEROS_S) if header.get("zeros") else nullcontext(), operators:
-                model(*inputs)
+            names = header.get("weights")
+            writes = outlines.Writes(inputs, model, map(str, names) if isinstance(names, list) else ())
+            with within(_ZEROS_S) if header.get("zeros") else nullcontext(), operators, writes:
+                output = _plain(model(*inputs))
+            own = _told(output, writes)
     except observe.Enough:
         pass
     except BaseException:
@@ -49,7 +58,49 @@ def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
     if not session.launches.captured:
         session.launches.captured[:] = before
     beyond = [row for row in session.launches.violations if row["rule"] in conduct.IMPOSSIBLE]
-    return {"launches": session.launches.report(), "operators": operators.counts, "memory": beyond}, None
+    seen: dict[str, object] = {
+        "launches": session.launches.report(),
+        "operators": operators.counts,
+        "memory": beyond,
+        "zeros": device == "cpu",
+    }
+    if own is not None:
+        quick = time.monotonic() - began < _AGAIN_S
+        seen["own"] = _again(session, model, inputs, output, writes, device) if quick else own
+    return seen, None
+
+
+def _plain(output: object) -> object:
+    """The output with plain tensors only, or what it is where it holds others."""
+    try:
+        return observe.plain(output)
+    except TypeError as error:
+        return str(error)
+
+
+def _told(output: object, writes: outlines.Writes, earlier: object = None) -> dict[str, object]:
+    """What a forward gave and touched; `earlier` is what the call before it gave."""
+    alias = outlines.shared(output, writes.places, earlier)
+    return {"output": outlines.outline(output), "effects": {"mutation": writes.changed, "alias": alias}}
+
+
+def _again(
+    session: Session,
+    model: Callable[..., object],
+    inputs: Sequence[object],
+    earlier: object,
+    writes: outlines.Writes,
+    device: str,
+) -> dict[str, object]:
+    """What a second forward gives and touches, or the first one did where that fails; its launches are forgotten."""
+    captured = list(session.launches.captured)
+    try:
+        with torch.no_grad(), on_device(device), within(_AGAIN_S), writes:
+            return _told(_plain(model(*inputs)), writes, earlier)
+    except Exception:  # the candidate's: what it did the first time stands
+        return _told(earlier, writes)
+    finally:
+        session.launches.captured[:] = captured
 
 
 def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:

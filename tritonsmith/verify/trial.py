@@ -4,16 +4,16 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks.dry import output_without_data, runs_without_data
 from tritonsmith.tasks.format import TaskError
-from tritonsmith.tasks.scaling import runs_without_data
 from tritonsmith.tasks.variants import Variant, usable, variants
-from tritonsmith.types import Finding, KernelStats, Task
+from tritonsmith.types import Finding, KernelStats, Mismatch, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, policy, roofline, share, unrun
+from tritonsmith.verify import conduct, numerics, outlines, policy, roofline, share, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
@@ -144,10 +144,12 @@ class Trial:
             return outcome
         if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
             return refused([conduct.COPIED])
+        if (mismatch := self._looks_otherwise()) is not None:
+            return wrong(mismatch)
         try:
             own = self._compiling.launched or []
             findings = conduct.less_precise(own, rows(self._seen, "launches"))
-            findings = findings or self._uncovered() or self._integrity() or self._sanitized()
+            findings = findings or self._touches() or self._uncovered() or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return refused(findings) if findings else outcome
@@ -356,6 +358,30 @@ class Trial:
             header, tree = self._forwards.plan(variant, model)
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
+
+    def _looks_otherwise(self) -> Mismatch | None:
+        """What of the answer at the task's own sizes, where no value was computed, is no answer's kind, shape or dtype.
+
+        A reference that looks otherwise without data than with it, at the tiny sizes, tells nothing.
+        """
+        seen, tiny = self._compiling.own, self._prepared().tiny.task
+        if seen is None or "own" not in seen or self._prepared().full.cap is None:
+            return None
+        material = self._forwards.material(Variant("as given", tiny))
+        if isinstance(material, Fails) or not runs_without_data(tiny):
+            return None
+        if outlines.outline(output_without_data(tiny)) != outlines.outline(material.truth.native):
+            return None
+        own = seen["own"]
+        told = own.get("output") if isinstance(own, Mapping) else None
+        return outlines.difference(outlines.outline(output_without_data(self._task)), told, not seen.get("zeros"))
+
+    def _touches(self) -> list[Finding]:
+        """What a forward at the task's own sizes changes or shares that the reference leaves alone."""
+        own = self._compiling.own.get("own") if self._compiling.own is not None else None
+        effects = own.get("effects") if isinstance(own, Mapping) else None
+        touched = isinstance(effects, Mapping) and any(effects.values()) and self._prepared().full.cap is not None
+        return self._eyes.effects({"effects": effects}) if touched else []
 
     def _uncovered(self) -> list[Finding]:
         """What the kernels leave out at the task's own sizes, where no value was computed."""
