@@ -94,6 +94,7 @@ def _again(
 ) -> dict[str, object]:
     """What a second forward gives and touches, or the first one did where that fails; its launches are forgotten."""
     captured = list(session.launches.captured)
+    session.launches.captured.clear()  # who finds a launch there again counts it
     try:
         with torch.no_grad(), on_device(device), within(_AGAIN_S), writes:
             return _told(_plain(model(*inputs)), writes, earlier)
