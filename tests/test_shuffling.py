@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tritonsmith.verify.shuffling import Habits, Memory, Turns, Waits, other_lanes_first, shuffled
+from tritonsmith.verify.shuffling import Habit, Habits, Memory, Turns, Waits, other_lanes_first, shuffled
 
 
 @pytest.mark.parametrize("programs", [2, 3, 4, 5, 17, 1000])
@@ -36,17 +36,17 @@ def test_a_program_does_not_wait_that_finds_something_new() -> None:
 
 
 def test_programs_that_wait_in_any_order_are_shuffled() -> None:
-    habits = Habits(atomic={"kernel": True})
-    assert habits.turns("kernel").program(0, 100) != 0
-    habits.waited("kernel")
-    assert [habits.turns("kernel").program(turn, 100) for turn in range(100)] == list(range(100))
-    habits.waited("kernel")
-    assert habits.turns("kernel").program(0, 100) != 0
-    assert not habits.turns("kernel").bounded
+    habit = Habit(atomic=True)
+    assert habit.turns().program(0, 100) != 0
+    habit.waited()
+    assert [habit.turns().program(turn, 100) for turn in range(100)] == list(range(100))
+    habit.waited()
+    assert habit.turns().program(0, 100) != 0
+    assert not habit.turns().bounded
 
 
 def test_programs_of_kernels_without_atomics_run_in_their_order() -> None:
-    turns = Habits().turns("kernel")
+    turns = Habit().turns()
     assert [turns.program(turn, 5) for turn in range(5)] == [0, 1, 2, 3, 4]
 
 
@@ -57,3 +57,20 @@ def test_memory_is_put_back() -> None:
     memory.put_back()
     assert data.tolist() == [0, 1, 2, 3]
     assert not note.any()
+
+
+def _kernel(x: object) -> object:
+    return add(x)
+
+
+def add(x: object) -> object:
+    """Of another name than what it stands for."""
+    return x
+
+
+def test_an_atomic_is_known_by_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Habits().of(_kernel).atomic
+    monkeypatch.setattr(add, "__name__", "atomic_add")
+    habits = Habits()
+    assert habits.of(_kernel).atomic
+    assert habits.of(_kernel) is habits.of(_kernel)

@@ -47,7 +47,7 @@ def install(launches: Launches) -> None:
     current: list[Shadow | Tally] = []
     which: list[str] = []
     turns: list[shuffling.Turns] = []
-    habits = shuffling.Habits()
+    habits, habit = shuffling.Habits(), [shuffling.Habit()]
     conversions.install()
     loops.install()
     bfloat16.install()
@@ -79,8 +79,7 @@ def install(launches: Launches) -> None:
             finally:
                 current.pop()
         bound = _bound(self, args, kwargs)
-        kernel = which[-1] if which else ""
-        row = {"said": arguments.said(bound), "which": kernel, "precise": arguments.precise(bound)}
+        row = {"said": arguments.said(bound), "which": which[-1] if which else "", "precise": arguments.precise(bound)}
         arguments.check(launches, self.fn.__name__, [*args, *kwargs.values()])
         named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
         given = [(name, tensor) for name, value in named for tensor in tensors(value)]
@@ -90,7 +89,7 @@ def install(launches: Launches) -> None:
         while True:
             launch, waits = Launch(fn.__name__, (), **row), False
             shadow = Shadow(launches, launch, given, lambda: pointed(values, launches))
-            turns.append(habits.turns(kernel))
+            turns.append(habit[-1].turns())
             before = _held(shadow, launches) if turns[-1].bounded else None
             known = len(launches.violations)
             current.append(shadow)
@@ -101,7 +100,7 @@ def install(launches: Launches) -> None:
             except shuffling.Waits:
                 waits = True
                 del launches.violations[known:]
-                habits.waited(kernel)
+                habit[-1].waited()
                 if before is not None:
                     before.put_back()
             finally:
@@ -109,7 +108,7 @@ def install(launches: Launches) -> None:
                 current.pop()
                 turns.pop()
                 if not waits:
-                    habits.ran(kernel, shadow.atomics, shadow.rereads())
+                    habit[-1].ran(shadow.atomics, shadow.rereads())
                     launches.add(launch)
 
     def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
@@ -122,11 +121,12 @@ def install(launches: Launches) -> None:
             return made
         arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
-        habits.meet(which[-1], self)
+        habit.append(habits.of(self.fn))
         try:
             start(self, *args, **kwargs)
         finally:
             which.pop()
+            habit.pop()
         return made
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

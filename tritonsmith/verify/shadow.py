@@ -272,7 +272,7 @@ class Shadow:
         low, high = int(chosen.min()), int(chosen.max()) + width
         for region in self._regions.values():
             if region.start <= low and high <= region.start + region.size:
-                if width != region.itemsize and (chosen % np.uint64(width)).any():
+                if width != region.itemsize and (chosen & np.uint64(width - 1)).any():
                     message = f"{action} of {width} bytes at an address that is no multiple of {width}: {region.name}"
                     self._report("misaligned", message)
                 at = (chosen - np.uint64(region.start)).astype(np.int64)

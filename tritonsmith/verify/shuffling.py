@@ -12,8 +12,9 @@ Knows what kernels are called and which atomics there are; judges nothing.
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FunctionType
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -60,34 +61,41 @@ class Turns:
 
 
 @dataclass
-class Habits:
-    """What kernels do, by their identity: see `arguments.identity`."""
+class Habit:
+    """What a kernel does."""
 
-    atomic: dict[str, bool] = field(default_factory=dict)
-    """Whether they use atomics."""
-    rereads: dict[str, bool] = field(default_factory=dict)
-    """Whether they read memory that they write to, of those that ran."""
-    _manners: dict[str, int] = field(default_factory=dict)
+    atomic: bool = False
+    """Whether it uses atomics."""
+    rereads: bool | None = None
+    """Whether it reads memory that it writes to; None where it never ran."""
+    _manner: int = 0
 
-    def meet(self, kernel: str, function: object) -> None:
-        """A kernel is about to be launched."""
-        if kernel not in self.atomic:
-            self.atomic[kernel] = names_atomics(arguments.reached(function, set()))
-
-    def turns(self, kernel: str) -> Turns:
+    def turns(self) -> Turns:
         """The turns that its programs take now."""
-        if not self.atomic.get(kernel):
-            return Turns(False, False)
-        return Turns(*_MANNERS[self._manners.get(kernel, 0)])
+        return Turns(*_MANNERS[self._manner]) if self.atomic else Turns(False, False)
 
-    def waited(self, kernel: str) -> None:
+    def waited(self) -> None:
         """In those turns a program of it waited."""
-        self._manners[kernel] = self._manners.get(kernel, 0) + 1
+        self._manner += 1
 
-    def ran(self, kernel: str, atomic: bool, rereads: bool) -> None:
+    def ran(self, atomic: bool, rereads: bool) -> None:
         """It ran, and did this."""
-        self.atomic[kernel] = self.atomic.get(kernel, False) or atomic
-        self.rereads[kernel] = self.rereads.get(kernel, False) or rereads
+        self.atomic |= atomic
+        self.rereads = bool(self.rereads) or rereads
+
+
+class Habits:
+    """What kernels do, by their Python function: a process serves several candidates, whose names may be the same."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[FunctionType, Habit] = WeakKeyDictionary()
+
+    def of(self, function: FunctionType) -> Habit:
+        """What one is known to do."""
+        habit = self._known.get(function)
+        if habit is None:
+            habit = self._known[function] = Habit(names_atomics(arguments.reached(function, set())))
+        return habit
 
 
 def shuffled(programs: int) -> npt.NDArray[np.int64]:
@@ -102,8 +110,8 @@ def names_atomics(functions: Iterable[FunctionType]) -> bool:
 
 
 def _is_atomic(function: FunctionType, name: str) -> bool:
-    known = getattr(function.__globals__.get(name), "__name__", "")
-    return name.startswith("atomic_") or (isinstance(known, str) and known.startswith("atomic_"))
+    known = function.__globals__.get(name)
+    return name.startswith("atomic_") or (isinstance(known, FunctionType) and known.__name__.startswith("atomic_"))
 
 
 class Memory:

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 from triton.runtime.autotuner import Autotuner, Config
 
-from tritonsmith.verify import arguments
 from tritonsmith.verify.observe import Launches
 from tritonsmith.verify.shuffling import Habits
 
@@ -26,7 +25,7 @@ def install(launches: Launches, habits: Habits) -> None:
         runs = launches.instead is None and launches.cover is None
         if runs and measured.get(self) != keys:
             measured[self] = keys
-            if habits.rereads.get(arguments.identity(self), True):
+            if habits.of(self.base_fn).rereads is not False:
                 _rehearse(self, args, meta, config, launches)
         return measure(self, *args, config=config, **meta)
 
