@@ -1,5 +1,6 @@
 """What torch did beside the kernels is counted, read, and compared with the output."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.observe import Launches
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.share import triton_share
-from tritonsmith.verify.work import Work
+from tritonsmith.verify.work import Work, resembles
 
 X = torch.arange(12.0).view(3, 4)
 
@@ -212,3 +213,22 @@ def test_signs_turned_and_turned_back_around_a_transpose_are_seen() -> None:
 @pytest.mark.parametrize(("kind", "found"), [(torch.int64, True), (torch.float32, False)])
 def test_integers_from_rounded_values_are_told(kind: torch.dtype, found: bool) -> None:
     assert _report(lambda x: x.to(kind), X, launches=Launches(lowered=True))["lowered"] is found
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda y: y * 1.0000001, True),
+        (lambda y: y + 1e-7, True),
+        (lambda y: 1 - 2 * y, True),
+        (torch.relu, False),
+        (torch.tanh, False),
+        (lambda y: y + torch.arange(8.0), False),
+        (lambda y: y[0], False),
+    ],
+)
+def test_a_multiple_and_a_sum_resemble_what_they_are_made_of(
+    change: Callable[[torch.Tensor], torch.Tensor], found: bool
+) -> None:
+    piece = torch.randn(8, 8, generator=torch.Generator().manual_seed(0))
+    assert resembles(change(piece), piece) is found

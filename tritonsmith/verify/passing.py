@@ -7,7 +7,7 @@ candidate's. What a candidate's own outputs hold `observe` and `work` see.
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -16,8 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.conduct import computes
 from tritonsmith.verify.observe import address, tensors
-from tritonsmith.verify.work import is_constant
+from tritonsmith.verify.work import is_constant, resembles
 
+_LARGEST, _MOST = 1 << 16, 1 << 10
+"""Elements of what is kept to compare an output with, and how many of such."""
 _NOTHING, _GIVEN, _COMPUTED = 0, 1, 2
 """What a storage's contents come from: nothing that was given, what was given, a computation on it."""
 
@@ -34,6 +36,8 @@ class Passed:
     """Whether the task is to bring what was given to other places, and nothing else."""
     reads: bool = False
     """Whether an output comes from the contents of what was given, and not from its sizes alone."""
+    resembles: bool = field(default=False, compare=False)
+    """Whether an output is nearly something that was given or computed on the way, but for a factor and a summand."""
 
 
 def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
@@ -47,7 +51,8 @@ def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
     moving = len(free) == len(outputs)
     if moving:  # what is not even moved may be handed on
         free = old if len(old) < len(outputs) else frozenset()
-    return Passed(free, old, moving, any(lineage.of(t) > _NOTHING for t in outputs))
+    reads = any(lineage.of(t) > _NOTHING for t in outputs)
+    return Passed(free, old, moving, reads, any(map(lineage.resembles, outputs)))
 
 
 class _Lineage(TorchDispatchMode):
@@ -59,10 +64,16 @@ class _Lineage(TorchDispatchMode):
         self.made: set[int] = set()
         """Addresses of the storages that operators allocated."""
         self._alive: list[torch.Tensor] = []  # so that no address is handed out twice
+        self._values = [t.detach().clone() for t in given if t.numel() <= _LARGEST]
 
     def of(self, tensor: torch.Tensor) -> int:
         """What a tensor's contents come from."""
         return self._levels.get(address(tensor), _NOTHING)
+
+    def resembles(self, output: torch.Tensor) -> bool:
+        """Whether an output is nearly what was given or computed before it, and not the same."""
+        others = (t for t in self._values if t.shape == output.shape and t.dtype == output.dtype)
+        return any(resembles(output, other) for other in others if not torch.equal(other, output))
 
     def __torch_dispatch__(
         self,
@@ -85,6 +96,8 @@ class _Lineage(TorchDispatchMode):
             at = address(tensor)
             if at not in known or ".lift" in str(func):  # `torch.tensor` allocates unseen, and lifts what it made
                 self.made.add(at)
+            if tensor.numel() <= _LARGEST and len(self._values) < _MOST:
+                self._values.append(tensor.detach().clone())
             self._levels[at] = max(level, self._levels.get(at, _NOTHING))
             self._alive.append(tensor)
         return result

@@ -115,7 +115,7 @@ class Trial:
             findings = conduct.launched_otherwise(self._compiling.compiled, self._seen)
             if findings:
                 return refused(findings)
-        rebuilt = outcome.ok and conduct.made_by_torch(self._seen)
+        rebuilt = outcome.ok and self._made(self._seen)
         if rebuilt and self._made_again(self._prepared().tiny.task):
             return refused([conduct.COPIED])
         replayed = self._replayed(rebuilt) if outcome.ok else outcome
@@ -142,7 +142,7 @@ class Trial:
         outcome = self._compare_on(wanted, sizes)
         if not outcome.ok:
             return outcome
-        if conduct.made_by_torch(self._seen) and self._made_again(self._prepared().full.task):
+        if self._made(self._seen) and self._made_again(self._prepared().full.task):
             return refused([conduct.COPIED])
         if (mismatch := self._looks_otherwise()) is not None:
             return wrong(mismatch)
@@ -399,7 +399,13 @@ class Trial:
                 seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
         except RunnerFailed:
             return True
-        return conduct.made_by_torch(seen)
+        return self._made(seen)
+
+    def _made(self, seen: dict[str, object]) -> bool:
+        """Whether torch made the output. Where it computes the rest, a kernel must do more to it than to multiply it by
+        a number and to add one, unless the task ends so."""
+        nearly = self._settings.policy == "lenient" and not self._eyes.habits().passed.resembles
+        return conduct.made_by_torch(seen, nearly)
 
     def _failed(self, failure: RunnerFailed) -> Outcome:
         """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""

@@ -28,6 +28,8 @@ _FEW, _MANY = 8, 1 << 16
 """Elements that tell an order from chance, and how many are looked at."""
 _NEARLY = 1e-3
 """Share of a tensor's scale by which an output may differ from what torch made and be that all the same."""
+_UNITS, _ROUNDING = 16.0, 1e-5
+"""Units, and the share of a tensor's spread at least, by which rounding may change what is a multiple of another."""
 READS = {
     "tolist", "numpy", "apply_", "map_", "map2_", "storage", "untyped_storage", "__repr__", "__str__", "__format__",
     "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "share_memory_",
@@ -75,7 +77,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
     def report(self, output: object) -> dict[str, object]:
         """The record as plain data.
 
-        `made` is None where torch's results were too large to keep; `old` are the places of outputs in memory that is
+        `made` is None where torch's results were too large to keep; `nearly` is whether each output that is no input
+        resembles one of them; `old` are the places of outputs in memory that is
         older than the forward, `rounded` counts the fractions that casts to integers lost, `moved` the elements
         that torch brought to other places, `lowered` is whether
         integers were found from float32 values that a kernel rounded.
@@ -90,6 +93,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
             "flops": self.flops,
             "values": self.values,
             "made": made or (None if self._room < 0 else False),
+            "nearly": bool(rest) and all(any(resembles(t, piece) for piece in self._kept) for t in rest),
             "rounded": self.rounded,
             "moved": self.moved,
             "peeked": self._launches.peeked,
@@ -276,6 +280,26 @@ def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     other = other.to(one.device)
     return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def resembles(output: torch.Tensor, piece: torch.Tensor) -> bool:
+    """Whether an output is nearly another tensor of its sizes, or that one times a number, plus a number."""
+    if output.shape != piece.shape or output.numel() < _FEW or not output.is_floating_point():
+        return False
+    if not piece.is_floating_point():
+        return False
+    one, other = (t.detach().double().flatten() for t in (output, piece.to(output.device)))
+    if not bool(one.isfinite().all() & other.isfinite().all()):
+        return False
+    if float((one - other).square().mean()) <= (_NEARLY**2) * float(one.square().mean()):
+        return True
+    one, other = one - one.mean(), other - other.mean()
+    spread, shared = other.square().sum(), (one * other).sum()
+    if float(spread) == 0.0 or float(one.square().sum()) == 0.0:
+        return False
+    rest = one - shared / spread * other
+    rounding = _UNITS * torch.finfo(output.dtype).eps
+    return float(rest.square().sum()) <= max(rounding, _ROUNDING) ** 2 * float(one.square().sum())
 
 
 def _trusted() -> bool:
