@@ -34,6 +34,8 @@ class Before:
         named = {f"input {i}": tensor for i, tensor in enumerate(tensors(inputs))}
         named |= {name: own[name] for name in own if weights is None or name in weights}
         self._given = {name: tensor for name, tensor in named.items() if tensor.numel()}
+        self._leaves = [tensor.requires_grad for tensor in tensors(inputs)]
+        self._inputs = list(tensors(inputs))
         self._copies = {name: tensor.detach().clone() for name, tensor in self._given.items()}
 
     @property
@@ -44,6 +46,8 @@ class Before:
     def effects(self, output: object, earlier: object = None) -> Effects:
         """What a forward did that gave `output`; `earlier` is what the call before it gave, still held."""
         changed = [name for name, tensor in self._given.items() if not _same(tensor, self._copies[name])]
+        leaves = enumerate(zip(self._inputs, self._leaves, strict=True))
+        changed += [f"whether input {i} collects gradients" for i, (t, was) in leaves if t.requires_grad != was]
         given = {address(tensor): name for name, tensor in self._given.items()}
         old = {address(tensor) for tensor in tensors(earlier) if tensor.numel()} - given.keys()
         return {"mutation": changed, "alias": list(shared(output, given, old))}
@@ -62,6 +66,17 @@ def shared(
         elif tensor.numel() and at in old:
             yield f"output {place} {_BEFORE}"
     yield from _broadcast(output)
+    yield from _twice(output)
+
+
+def _twice(output: object) -> Iterator[str]:
+    """Outputs that are another one over again: who writes to one of them changes both."""
+    known: dict[tuple[object, ...], int] = {}
+    for place, tensor in enumerate(tensors(output)):
+        if tensor.numel():
+            lies = tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+            if (first := known.setdefault(lies, place)) != place:
+                yield f"output {place} lies where output {first} does"
 
 
 def _broadcast(output: object) -> Iterator[str]:

@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch
+# rule: mismatch | alias
 # A dict in which one of three is right.
 import torch
 import triton
