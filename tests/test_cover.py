@@ -46,3 +46,20 @@ def test_what_is_counted_must_be_enough_where_values_were_right(
     own: dict[str, object], small: dict[str, object], refused: bool
 ) -> None:
     assert bool(conduct.uncovered(own, small)) is refused
+
+
+STRAY: dict[str, object] = {"strays": [["one", 9, -8, 1 << 34]]}
+
+
+@pytest.mark.parametrize(("small", "refused"), [({}, True), (STRAY, False), ({"strays": [["two", 9, -8, 64]]}, True)])
+def test_an_address_beyond_memory_is_refused_unless_it_is_so_where_values_were_right(
+    small: dict[str, object], refused: bool
+) -> None:
+    assert not conduct.covers(STRAY)
+    assert bool(conduct.uncovered(STRAY, small)) is refused
+
+
+def test_a_last_program_that_reads_beyond_memory_is_refused(verifier: Verifier) -> None:
+    kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets + offsets // 200_000_000 * 200_000_000")
+    verdict = judge(verifier, LARGE, double(kernel=kernel))
+    assert not verdict.correct and rules(verdict) == {"out-of-bounds"}

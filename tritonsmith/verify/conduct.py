@@ -170,16 +170,24 @@ _COVERED = 0.9
 """Share of an output that must be stored; less is no matter of rounding."""
 PARTS = 4
 """Parts of an output that programs must store to, as `cover` counts them."""
+_OVERFLOWS = 1 << 31
+"""Bytes of a tensor whose elements may be too many for a number of 32 bits."""
 _WORTH = 1 << 14
 """Bytes of an output in which parts are told apart."""
 
 
 def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Finding]:
-    """Outputs that kernels cannot store whole at the task's own sizes, as `cover` counts it.
+    """Outputs that kernels cannot store whole at the task's own sizes, as `cover` counts it; addresses beyond memory.
 
     What it counts must be enough at `small` sizes, where the candidate's values were right: or it does not see what
     the kernels do.
     """
+    lost = {name for name, *_ in _strays(small)}
+    for name, line, offset, size in _strays(own):
+        if name not in lost:
+            message = f"at the task's own sizes {name} goes to byte {offset} of a tensor of {size}"
+            hint = ": 32 bits do not hold its offsets" if offset < 0 and size > _OVERFLOWS else ""
+            return [Finding(rule="out-of-bounds", message=message + hint, line=line or None)]
     enough = {place for place, most, whole in _covered(small) if most >= whole}
     for place, most, whole in _covered(own):
         if place in enough and most < _COVERED * whole:
@@ -195,9 +203,19 @@ def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Fi
 
 
 def covers(seen: Mapping[str, object]) -> bool:
-    """Whether every output that is counted may be stored whole, and in all its parts."""
+    """Whether every output that is counted may be stored whole, and in all its parts, and no access leaves memory."""
     whole = all(most >= _COVERED * size for _, most, size in _covered(seen))
-    return whole and all(parts == PARTS for _, parts, _ in _covered(seen, "reached"))
+    return whole and not _strays(seen) and all(parts == PARTS for _, parts, _ in _covered(seen, "reached"))
+
+
+def _strays(seen: Mapping[str, object]) -> list[tuple[str, int, int, int]]:
+    rows = seen.get("strays")
+    known = [row for row in rows if isinstance(row, list) and len(row) == 4] if isinstance(rows, list) else []
+    return [
+        (str(name), line, offset, size)
+        for name, line, offset, size in known
+        if isinstance(line, int) and isinstance(offset, int) and isinstance(size, int)
+    ]
 
 
 def _covered(seen: Mapping[str, object], key: str = "covered") -> list[tuple[float, float, float]]:

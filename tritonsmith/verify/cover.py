@@ -6,6 +6,8 @@ no more than so many times as much. Memory that nothing wrote is no answer, so a
 gave must be stored whole. A launch that uses atomics or is slow, whose programs differ, or that looks at values is not
 counted, and an output that it might write to is not judged. Where they store is noted too: programs that come by the
 same places again and again, or end early but for the first ones, leave a part of an output out, whatever memory it is.
+So is where they read or write outside of a tensor's memory, as by an offset that 32 bits do not hold; the last program
+has the largest and is always run. Not seen is where a program comes late in a long loop.
 Runs beside the candidate; judges nothing: see `conduct`.
 """
 
@@ -14,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +41,25 @@ _SLOW_S, _LAUNCH_S = 0.05, 0.3
 _ALIKE = 0.9
 """Share of the programs that must store as much as the one that stores most; those at the edges store less."""
 _LAUNCHES = 16
+_STRAYS = 8
+"""Accesses outside of memory that are kept of a program."""
 _APART = 44
 """Bits of a storage's addresses; none of them is one of this process."""
 
 
 class Unknown(Exception):
     """A launch of which this cannot tell what it stores."""
+
+
+class Stray(NamedTuple):
+    """An access outside of a storage."""
+
+    line: int
+    """Of the candidate's source."""
+    offset: int
+    """Bytes from the storage's begin."""
+    size: int
+    """The storage's."""
 
 
 @dataclass
@@ -57,19 +72,42 @@ class Tally:
     """Bytes that each storage has."""
     regions: dict[int, set[int]] = field(default_factory=dict)
     """By the storage's number, the regions that any program stores to."""
+    strays: list[Stray] = field(default_factory=list)
+    """The first accesses outside of memory."""
+    fill: np.random.Generator | None = None
+    """Where loads give small numbers in place of zeros."""
 
     def begin(self, program: int, programs: int) -> None:
         """Another program begins."""
-        self.stored = {}
+        self.stored, self.strays = {}, []
 
-    def load(self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], *_: object) -> npt.NDArray[np.bool_]:
+    def load(
+        self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], width: int, *_: object
+    ) -> npt.NDArray[np.bool_]:
         """Nothing is there to be loaded."""
+        self._look(pointers[mask], width)
         return np.zeros_like(mask)
+
+    def loaded(self, values: npt.NDArray[np.generic]) -> None:
+        """Other values than zeros, where they are wanted."""
+        if self.fill is not None and values.dtype.kind in "iuf":
+            values += self.fill.integers(1, 4, values.shape).astype(values.dtype)  # type: ignore[misc]
+
+    def _look(self, pointers: npt.NDArray[np.uint64], width: int) -> None:
+        """Note an access outside of the storage that it is nearest to; one that is near to none is not known."""
+        if not pointers.size or len(self.strays) >= _STRAYS:
+            return
+        for address in (int(pointers.min()), int(pointers.max())):
+            number = (address + (1 << _APART - 1)) >> _APART
+            offset, size = address - (number << _APART), self.sizes.get(number)
+            if size is not None and not 0 <= offset <= size - width:
+                self.strays.append(Stray(recorded.line() or 0, offset, size))
 
     def store(
         self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], values: object, width: int
     ) -> npt.NDArray[np.bool_]:
         """Count the bytes."""
+        self._look(pointers[mask], width)
         numbers, counts = np.unique(pointers[mask] >> np.uint64(_APART), return_counts=True)
         for number, count in zip(numbers, counts, strict=True):
             self.stored[int(number)] = self.stored.get(int(number), 0) + width * int(count)
@@ -109,6 +147,8 @@ class Cover:
         self._sizes: dict[int, int] = {}
         self._regions: dict[int, set[int]] = {}
         self._launches = 0
+        self._strays: dict[str, Stray] = {}
+        """By kernel, where it leaves memory."""
 
     def run(
         self, executor: interpreter.GridExecutor, args: Sequence[object], named: Mapping[str, object], tally: Tally
@@ -147,17 +187,17 @@ class Cover:
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
         drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
-        chosen = sorted({0, count - 1, *drawn}, key=lambda _: self._draw.random())
+        # The last one first, whatever time there is: its addresses are the largest.
+        chosen = [*sorted({0, *drawn} - {count - 1}, key=lambda _: self._draw.random()), count - 1]
         scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             began = time.thread_time()
             while chosen and time.thread_time() - began < _LAUNCH_S:
                 before, place = time.thread_time(), chosen.pop()
-                x, rest = divmod(place, grid[1] * grid[2])
-                interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
-                program(**bound)
+                self._one(program, place, grid, bound)
                 found.append(tally.stored)
+                self._stray(program, place, grid, bound, tally)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
                 if not chosen and len(found) < _MORE <= count and any(map(_in_part, tally.regions.values())):
@@ -165,6 +205,31 @@ class Cover:
         finally:
             scope.restore()
         return found, count
+
+    def _one(self, program: recorded.Programs, place: int, grid: tuple[int, ...], bound: Mapping[str, object]) -> None:
+        x, rest = divmod(place, grid[1] * grid[2])
+        interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
+        program(**bound)
+
+    def _stray(
+        self,
+        program: recorded.Programs,
+        place: int,
+        grid: tuple[int, ...],
+        bound: Mapping[str, object],
+        tally: Tally,
+    ) -> None:
+        """Note where a program that was just run left memory, if it does so whatever it reads there."""
+        strays, name = tally.strays, program.__name__
+        if not strays or name in self._strays:
+            return
+        tally.fill = self._draw
+        try:
+            self._one(program, place, grid, bound)
+        finally:
+            tally.fill = None
+        if both := [stray for stray in strays if stray in tally.strays]:
+            self._strays[name] = both[0]
 
     def _converted(self, value: object) -> object:
         if isinstance(value, torch.Tensor):
@@ -195,6 +260,10 @@ class Cover:
             ):
                 rows.append([float(place), float(PARTS - _in_part(self._regions[number])), float(whole)])
         return rows
+
+    def strays(self) -> list[list[str | int]]:
+        """For each kernel that leaves memory its name, the line, the bytes from the memory's begin, and its size."""
+        return [[name, *stray] for name, stray in self._strays.items()]
 
     def report(self, output: object, fresh: "Fresh") -> list[list[float]]:
         """For each output that may be judged its place, the bytes that kernels store at most, and its own."""

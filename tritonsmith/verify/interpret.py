@@ -145,6 +145,8 @@ def install(launches: Launches) -> None:
         found = load(self, ptrs, interpreter.TensorHandle(allowed, tl.int1), *rest, **named)
         if turns and (volatile or ptrs.data.size == 1):
             turns[-1].asked(ptrs.data, found.data)
+        if isinstance(tally := current[-1], Tally):
+            tally.loaded(found.data)
         return found
 
     def masked_store(self, ptrs, value, mask, *rest, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202

@@ -123,7 +123,8 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
             session.launches.cover = cover
             with fresh:
                 output = observe.plain(model(*loading.sequence(tree["inputs"])))
-        return {"covered": cover.report(output, fresh), "reached": cover.reached(output)}, None
+        seen = {"covered": cover.report(output, fresh), "reached": cover.reached(output)}
+        return {**seen, "strays": cover.strays()}, None
     except Exception:  # the candidate's: not every forward runs on tensors without data
         return {"covered": [], "reached": []}, None
     finally:
