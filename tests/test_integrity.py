@@ -241,3 +241,16 @@ def test_a_reference_that_remembers_cannot_be_replayed() -> None:
     first, second = [torch.randn(3)], [torch.randn(3)]
     assert replay.has_memory(Counts(), first, second)
     assert not replay.has_memory(_Scale(), [torch.randn(2, 3)], [torch.randn(2, 3)])
+
+
+def test_stricter_settings_are_no_change_and_are_put_back(before: integrity.Snapshot) -> None:
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    assert integrity.changes(before) == []
+    integrity.put_back(before)
+    assert torch.backends.cudnn.allow_tf32 == before.flags["cudnn tf32"]
+
+
+def test_looser_settings_are_named(before: integrity.Snapshot) -> None:
+    torch.set_float32_matmul_precision("high")
+    assert any("precision" in change for change in integrity.changes(before))
+    integrity.put_back(before)

@@ -268,8 +268,15 @@ def _changed_flags(before: Mapping[str, object]) -> Iterable[str]:
         if name == "threads":
             if len(now[name] - value):  # type: ignore[operator]
                 yield "a thread was started and still runs"
-        elif now[name] != value:
+        elif now[name] not in (value, _STRICTEST.get(name, value)):
             yield f"{name} changed from {_brief(value)} to {_brief(now[name])}"
+
+
+def put_back(before: Snapshot) -> None:
+    """Give torch the settings back that a candidate may make stricter, for the next one."""
+    torch.set_float32_matmul_precision(str(before.flags["float32 matmul precision"]))
+    for name, space in (("cuda tf32", torch.backends.cuda.matmul), ("cudnn tf32", torch.backends.cudnn)):
+        space.allow_tf32 = bool(before.flags[name])
 
 
 def _brief(value: object) -> str:
@@ -361,3 +368,5 @@ _READERS: dict[str, Callable[[], object]] = {
     "builtins": lambda: builtins.__dict__.keys() - {"_"},
     "Triton's hooks": _triton_knobs,
 }
+_STRICTEST = {"float32 matmul precision": "highest", "cuda tf32": False, "cudnn tf32": False}
+"""What a candidate may set these to: it makes nothing less precise."""

@@ -48,6 +48,11 @@ COMMON = {
     "torch.utils", "torch.utils.benchmark", "triton.testing", "triton.compiler", "gc", "datetime", "argparse",
 }  # fmt: skip
 """Modules that may be imported where no name of them is used."""
+STRICTER = {
+    "torch.backends.cuda.matmul.allow_tf32 = False", "torch.backends.cudnn.allow_tf32 = False",
+    "torch.set_float32_matmul_precision('highest')",
+}  # fmt: skip
+"""Statements of a module that may set torch: what they ask for is no less than what the judge asks of everybody."""
 TORCH_GLUE = {
     "empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "tensor",
     "arange", "as_strided", "reshape", "transpose", "permute", "unsqueeze", "squeeze", "flatten", "broadcast_shapes",
@@ -80,7 +85,9 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     except (ValueError, RecursionError, MemoryError) as error:
         return [Finding(rule="syntax", message=f"not Python: {error}")]
     try:
-        module = Module(without_dead_code(tree))
+        tree = without_dead_code(tree)
+        tree.body = [node for node in tree.body if not _stricter(node)]
+        module = Module(tree)
         found = [
             *_structure(module),
             *_imports(module),
@@ -92,6 +99,10 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     except RecursionError:
         return [Finding(rule="syntax", message="expressions are nested too deeply")]
     return list({(finding.rule, finding.message, finding.line): finding for finding in found}.values())
+
+
+def _stricter(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Assign, ast.Expr)) and ast.unparse(node) in STRICTER
 
 
 def _structure(module: Module) -> Iterator[Finding]:

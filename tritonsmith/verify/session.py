@@ -114,6 +114,8 @@ class Session:
         if self.watch is not None:
             self.watch.forget()
         loading.forget()
+        if self._before is not None:
+            integrity.put_back(self._before)
         gc.collect()
         return self.release({}, None)
 
