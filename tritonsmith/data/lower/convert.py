@@ -9,7 +9,7 @@ from torch.utils import _pytree as pytree
 
 from tritonsmith.data.lower import attention, simplify, views
 from tritonsmith.data.lower.anchors import ALONE, ANCHORS, MORE_PROLOGUES, PROLOGUES
-from tritonsmith.data.lower.forward import Forward, members_read, numbers_written
+from tritonsmith.data.lower.forward import Forward, members_read, numbers_written, sizes_written
 from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
@@ -49,7 +49,7 @@ def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair |
         if merged:
             attention.merge(program)
         _move_views(program)
-        forward = Forward(program, members_read(model), numbers_written(model))
+        forward = Forward(program, members_read(model), numbers_written(model), written=sizes_written(tree))
         _begin(forward)
         prologues = MORE_PROLOGUES if merged else PROLOGUES
         units = schedule(program, _kind, prologues, ALONE)

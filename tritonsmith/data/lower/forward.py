@@ -7,7 +7,7 @@ follow from the task's own members rather than from today's sizes.
 import ast
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -29,6 +29,8 @@ class Forward:
     """Names of `self` that the task's own methods read."""
     literals: frozenset[float]
     """Numbers that the task's methods write."""
+    written: Mapping[str, frozenset[float]] = field(default_factory=dict)
+    """By the name of each class of the task, those of them that may be sizes."""
     lines: list[str] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
@@ -200,6 +202,32 @@ class Forward:
         """A number as `forward` writes it: the model's own member that has this value, or a literal."""
         return self._attribute(given) or spell(given)
 
+    def sizes_written(self, op: Op) -> frozenset[float]:
+        """Numbers that may be sizes, written by the class whose code calls the operator; torch's own writes a 3."""
+        kind = type(_resolve(self.program.model, op.owner)).__name__ if op.owner else "Model"
+        return self.written.get(kind, frozenset((3,)))
+
+    def member(self, op: Op, given: int) -> str | None:
+        """The member that has this value: of the model, if its methods read it, or of the module that calls."""
+        if (found := self._attribute(given)) or not op.owner or given in (0, 1, -1):
+            return found
+        own = vars(_resolve(self.program.model, op.owner)).items()
+        names = (name for name, one in own if type(one) is int and one == given and not name.startswith("_"))
+        return next((f"{op.owner}.{name}" for name in names), None)
+
+    def input_size(self, size: int, dim: int = 0, rank: int = 0) -> str | None:
+        """The size of an input that is equal, at best of one of this rank in this dimension."""
+        if size <= 1:
+            return None
+        found = [(one, d) for one in self.program.inputs for d, own in enumerate(one.shape) if own == size]
+        found.sort(key=lambda place: (len(place[0].shape), place[1]) != (rank, dim))
+        return next((f"{self.held(one).name}.shape[{d}]" for one, d in found), None)
+
+    def weight_size(self, size: int) -> str | None:
+        """The size of a weight that is equal."""
+        places = ((one, d) for one in self.program.parameters.values() for d, own in enumerate(one.shape))
+        return next((f"{one.name}.shape[{d}]" for one, d in places if one.shape[d] == size > 1), None)
+
     def _named(self, name: str, given: object) -> str | None:
         """The model's own member that is called as the argument is and has this value."""
         own = vars(self.program.model).get(name)
@@ -216,7 +244,7 @@ class Forward:
                 return kernel.size(safe(name), found)
             if found := self._attribute(given):
                 return kernel.size(safe(found.rsplit(".", 1)[-1]), found)
-            if found := self._of_sizes(given):
+            if found := self._of_sizes(given) or self._of_root(op, name, given):
                 return kernel.size(*found)
             if isinstance(given, int) and floating and name != "alpha":
                 return spell(float(given))
@@ -248,6 +276,24 @@ class Forward:
                     return "root", f"{where} ** 0.5"
                 if size > 1 and type(given) is float and given in (size**-0.5, 1 / math.sqrt(size)):
                     return "scale", f"{where} ** -0.5"
+        return None
+
+    def _of_root(self, op: Op, name: str, given: float) -> tuple[str, str] | None:
+        """A factor that the task writes nowhere and that follows from the root of a width in memory, the latest one's.
+
+        It is what scores are scaled by: the root of a head's width, which no input has.
+        """
+        if name not in ("other", "scale") or type(given) is not float or given <= 0 or given == 1:
+            return None
+        if given in self.literals or given in self.sizes_written(op):
+            return None
+        size = round(given**2 if given > 1 else given**-2)
+        kind, power = ("root", 0.5) if given > 1 else ("scale", -0.5)
+        if size < 2 or not math.isclose(size**power, given, rel_tol=1e-9):
+            return None
+        for value, held in reversed(self._held.items()):
+            if value.shape[-1:] == (size,):
+                return kind, f"{held.size(len(value.shape) - 1)} ** {power}"
         return None
 
     def _attribute(self, given: object) -> str | None:
@@ -294,6 +340,36 @@ def numbers_written(model: ast.ClassDef) -> frozenset[float]:
     methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
     values = [_folded(node) for method in methods for node in ast.walk(method)]
     return frozenset(value for value in values if value is not None)
+
+
+_OF_DIMENSIONS = {"permute", "transpose", "swapaxes", "movedim", "unsqueeze", "squeeze", "flatten", "size", "unbind"}
+"""Methods whose numbers say which dimensions, and never how large."""
+
+
+def sizes_written(tree: ast.Module) -> dict[str, frozenset[float]]:
+    """By class the numbers in its methods and in the module's functions, but for those that name dimensions."""
+    shared = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("get_")]
+    found = {}
+    for kind in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        own = [node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
+        numbers = [_folded(node) for method in [*shared, *own] for node in _sizing(method)]
+        found[kind.name] = frozenset(number for number in numbers if number is not None)
+    return found
+
+
+def _sizing(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and what is in it, without what says which dimension or which item."""
+    yield node
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
+        yield from _sizing(node.value)
+        return
+    dimensions = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_DIMENSIONS
+    )
+    parts = [node.func] if dimensions and isinstance(node, ast.Call) else ast.iter_child_nodes(node)
+    for part in parts:
+        if not (isinstance(part, ast.keyword) and part.arg in ("dim", "axis", "dims", "start_dim", "end_dim")):
+            yield from _sizing(part)
 
 
 def _folded(node: ast.AST) -> float | None:

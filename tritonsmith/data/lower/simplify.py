@@ -77,6 +77,7 @@ ALIASES = {
     "special_expit": "sigmoid",
     "special_erf": "erf", "special_log1p": "log1p", "special_expm1": "expm1", "special_exp2": "exp2",
     "special_softmax": "softmax", "special_log_softmax": "log_softmax", "special_logsumexp": "logsumexp",
+    "split_with_sizes": "split",
     "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose",
 }  # fmt: skip
 """Other names that torch has for an operator."""

@@ -1,6 +1,6 @@
 """Views: what `forward` may leave to torch, since nothing is computed or moved."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -9,34 +9,53 @@ from tritonsmith.data.lower.trace import Op, Untraceable, Value
 
 
 def _shape(forward: Forward, op: Op, source: Value) -> str:
-    follow = new_sizes(forward.held(source).name, source.shape, op.result.shape)
+    name = forward.held(source).name
     given = op.args.get("size", op.args.get("shape"))
-    if not isinstance(given, list) or len(given) != len(follow):
-        return ", ".join(follow)
+    known = isinstance(given, list) and len(given) == len(op.result.shape)
     # Where the task leaves a size to torch, so does the answer; a number that the task writes or keeps is itself.
-    free = given.index(-1) if -1 in given else None
+    free = given.index(-1) if isinstance(given, list) and known and -1 in given else None
+    follow = new_sizes(name, source.shape, op.result.shape, free)
+    written = forward.sizes_written(op)
     sizes = []
     for d, (size, expression) in enumerate(zip(op.result.shape, follow, strict=True)):
-        if d == free:
-            sizes.append("-1")
-        elif size in forward.literals and size > 1:
+        if known and d != free and size in written and size > 1:
             sizes.append(str(size))
-        elif expression == "-1" and free is None:
-            sizes.append(expression)
+        elif expression.isdigit() and size > 1:
+            sizes.append(_known(forward, op, source, size, d))
         else:
-            plain = expression == "-1" or expression.isdigit()
-            sizes.append(forward.spelled(size) if plain else expression)
+            sizes.append(expression)
     return ", ".join(sizes)
 
 
-def new_sizes(name: str, old: Sequence[int], new: Sequence[int]) -> list[str]:
-    """The new shape in terms of the old one: equal sizes and products of neighbours by name, one -1, else numbers."""
+def new_sizes(name: str, old: Sequence[int], new: Sequence[int], free: int | None = None) -> list[str]:
+    """The new shape in terms of the old one: equal sizes and products of neighbours by name, one -1, else numbers.
+
+    `free` is the new dimension that is -1, where the task says which.
+    """
     sizes: list[str] = []
+    inferred = free is not None
+    for before, after in _matched(old, new):
+        if not before:
+            sizes.append("1")
+        elif len(after) == 1 and len(before) == 1:
+            sizes.append(f"{name}.shape[{before[0]}]")
+        elif len(after) == 1:
+            sizes.append("-1" if not inferred else " * ".join(f"{name}.shape[{d}]" for d in before))
+            inferred = True
+        else:
+            # One factor follows from the rest; it is the largest, which is the likeliest to change.
+            last = max(after, key=lambda d: new[d])
+            sizes += ["-1" if d == last and not inferred else str(new[d]) for d in after]
+            inferred = True
+    return [*sizes[:free], "-1", *sizes[free + 1 :]] if free is not None else sizes
+
+
+def _matched(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[range, range]]:
+    """Neighbouring dimensions of the old and of the new shape with as many elements; a new one of size one alone."""
     i = j = 0
-    inferred = False
     while j < len(new):
         if new[j] == 1 and (i >= len(old) or old[i] != 1):
-            sizes.append("1")
+            yield range(0), range(j, j + 1)
             j += 1
             continue
         if i >= len(old):
@@ -51,18 +70,22 @@ def new_sizes(name: str, old: Sequence[int], new: Sequence[int]) -> list[str]:
                 right, j = right * new[j], j + 1
             else:
                 raise Untraceable("a view that cannot be followed")
-        before, after = range(first_i, i), range(first_j, j)
-        if len(after) == 1 and len(before) == 1:
-            sizes.append(f"{name}.shape[{before[0]}]")
-        elif len(after) == 1:
-            sizes.append("-1" if not inferred else " * ".join(f"{name}.shape[{d}]" for d in before))
-            inferred = True
-        else:
-            # One factor follows from the rest; it is the largest, which is the likeliest to change.
-            free = max(after, key=lambda d: new[d])
-            sizes += ["-1" if d == free and not inferred else str(new[d]) for d in after]
-            inferred = True
-    return sizes
+        yield range(first_i, i), range(first_j, j)
+
+
+def _known(forward: Forward, op: Op, source: Value, size: int, dim: int) -> str:
+    """A size that does not follow from the source's alone: a member, an input's size, a product with a member."""
+    if size in forward.sizes_written(op):
+        return str(size)
+    if (found := forward.member(op, size) or forward.input_size(size, dim, len(op.result.shape))) is not None:
+        return found
+    name = forward.held(source).name
+    for d, own in enumerate(source.shape):
+        if own > 1 and size % own == 0 and (factor := forward.member(op, size // own)) is not None:
+            return f"{name}.shape[{d}] * {factor}"
+        if own % size == 0 and (factor := forward.member(op, own // size)) is not None:
+            return f"{name}.shape[{d}] // {factor}"
+    return forward.weight_size(size) or str(size)
 
 
 NEED_ORDER = {"view", "reshape", "flatten", "unflatten"}
@@ -81,7 +104,7 @@ VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
     "numpy_T": lambda f, op, x: "t()" if len(x.shape) == 2 else f"permute({_listed(range(len(x.shape))[::-1])})",
     "mT": lambda f, op, x: "transpose(-2, -1)",
     "chunk": lambda f, op, x: f"chunk({op.args['chunks']}, dim={op.args['dim']})",
-    "split": lambda f, op, x: _split(op),
+    "split": lambda f, op, x: _split(f, op, x),
     "unbind": lambda f, op, x: f"unbind({op.args['dim']})",
     "narrow": lambda f, op, x: f"narrow({op.args['dim']}, {op.args['start']}, {_span_size(f, op)})",
     "unfold": lambda f, op, x: f"unfold({op.args['dimension']}, {op.args['size']}, {op.args['step']})",
@@ -89,9 +112,24 @@ VIEWS: dict[str, Callable[[Forward, Op, Value], str]] = {
 }
 
 
-def _split(op: Op) -> str:
-    given = op.args.get("split_size", op.args.get("split_sizes"))
-    return f"split({given!r}, dim={op.args['dim']})"
+def _split(forward: Forward, op: Op, source: Value) -> str:
+    """In as many equal parts as the task's are, unless it writes their size; unequal ones by what is known of each."""
+    given, dim = op.args.get("split_size", op.args.get("split_sizes")), op.args["dim"]
+    assert isinstance(dim, int)
+    parts = [one.shape[dim] for one in op.results]
+    written = forward.sizes_written(op)
+    if len(set(parts)) == 1 and parts[0] not in written:
+        return f"chunk({len(parts)}, dim={dim})"
+    if isinstance(given, int):
+        size = str(given) if given in written else _known(forward, op, source, given, dim)
+        return f"split({size}, dim={dim})"
+    sizes = [_known(forward, op, source, part, dim) for part in parts]
+    loose = [place for place, (size, part) in enumerate(zip(sizes, parts, strict=True)) if size == str(part)]
+    loose = [place for place in loose if parts[place] not in written]
+    if len(loose) == 1:
+        rest = " - ".join(size for place, size in enumerate(sizes) if place not in loose)
+        sizes[loose[0]] = f"{forward.held(source).name}.shape[{dim}] - {rest}"
+    return f"split([{', '.join(sizes)}], dim={dim})"
 
 
 def _sliced(forward: Forward, op: Op, x: Value) -> str:
@@ -118,15 +156,13 @@ def _sliced(forward: Forward, op: Op, x: Value) -> str:
 
 
 def _span_size(forward: Forward, op: Op) -> str:
-    """The length of a slice: an input's size where one has it, else a number."""
+    """The length of a slice: an input's size or a member where one has it, else a number."""
     dim = op.args["dim"]
     assert isinstance(dim, int)
     size = op.result.shape[dim]
-    for one in forward.program.inputs:
-        for d, own in enumerate(one.shape):
-            if own == size and size > 1 and size not in forward.literals:
-                return f"{one.name}.shape[{d}]"
-    return str(size)
+    if size <= 1 or size in forward.literals:
+        return str(size)
+    return forward.input_size(size) or forward.member(op, size) or str(size)
 
 
 def _end(op: Op) -> str:
