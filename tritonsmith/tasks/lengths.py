@@ -1,19 +1,39 @@
-"""Versions of a task in which one of its sizes is its own and all others are small.
+"""Versions of a task in which one of its sizes is its own, or a part of it, and all others are small.
 
 Where values are never computed at a task's own sizes, a kernel that reads the first two thousand columns of a row, or
 makes no more than so many steps, is right at every size it is tried at. Each size alone costs little: a row of twelve
-thousand columns is one program. Sizes that are one constant go together, and may then be too large.
+thousand columns is one program. Sizes that are one constant go together, and may then be too large; `parts` of them
+are for kernels whose loops would else never go round twice. Sizes that are brought down to one bound stand to each
+other as in no task: `apart` are versions in which they do not.
 """
 
-from tritonsmith.tasks.dry import Dry, dry, elements
-from tritonsmith.tasks.scaling import Bound, Scaled, Unfit, rescale, shapes_within, shrink, sizes
+from collections.abc import Callable
+
+from tritonsmith.tasks.dry import Dry, dry, elements, given
+from tritonsmith.tasks.scaling import (
+    Bound,
+    Scaled,
+    Unfit,
+    named_in_forward,
+    paired,
+    rescale,
+    shapes_within,
+    shrink,
+    sizes,
+)
 from tritonsmith.types import Task
 
 BOUND = Bound(1 << 18, 1 << 23)
 """What the interpreter bears where it is spread over few programs."""
+_LEAST = 4
+"""The smallest bound of a size that is told apart from others; the next one's is twice as much."""
 _MOST = 3
 """Sizes that are tried; the largest come first."""
 _CAPS = (2, 4, 8, 16)
+APART_BOUND = Bound(1 << 17, 1 << 23)
+"""What it bears for one variant, if many programs are needed for it."""
+PART_BOUND = Bound(1 << 22, 1 << 30)
+"""What the interpreter bears for one variant, where kernels take few programs for it."""
 
 
 def lengths(task: Task, full: Scaled) -> list[Scaled]:
@@ -23,6 +43,87 @@ def lengths(task: Task, full: Scaled) -> list[Scaled]:
     longer = sorted((size for size in sizes(task) if size >= 2 * full.cap), reverse=True)
     found = (_with(task, size) for size in longer[:_MOST])
     return [one for one in found if one is not None]
+
+
+def parts(task: Task, full: Scaled) -> list[Task]:
+    """Versions in which one size is halved some times, and is more than the full one has; small ones come first."""
+    if full.cap is None:
+        return []
+    found: dict[str, Task] = {}
+    for size in sizes(task):
+        part = -(-size // 2)
+        while part > full.cap:
+            if (one := _alike(task, size, part)) is not None and _within(one, PART_BOUND):
+                found[one] = task.model_copy(update={"source": one})
+            part = -(-part // 2)
+    return sorted(found.values(), key=lambda one: elements(one.source))
+
+
+def apart(task: Task, full: Scaled) -> list[Scaled]:
+    """Versions in which sizes are in order that the full one makes equal, or beyond what the model's code names.
+
+    Asked are those that the constructor is given: a window, a number of groups, the size of an output.
+    """
+    if full.cap is None:
+        return []
+    found = [_in_order(task, full), *(_beyond(task, full, named) for named in _unreached(task, full)[:_MOST])]
+    return [one for one in found if one is not None]
+
+
+def _in_order(task: Task, full: Scaled) -> Scaled | None:
+    pairs, (batch, arguments) = paired(task, full.task), given(task.source)
+    equal = ((one, two) for one, small in pairs for two, other in pairs if one < two and small >= other)
+    if not any(one in arguments or two in arguments for one, two in equal):
+        return None
+    ordered = sorted(one for one in sizes(task) if one > _LEAST and one != batch)
+    caps = {size: _LEAST << place for place, size in enumerate(ordered)} | {batch: _CAPS[0]}
+    return _checked(task, lambda value: shrink(value, caps.get(value, value)), max(caps.values()), APART_BOUND)
+
+
+def _unreached(task: Task, full: Scaled) -> list[int]:
+    """What the model's code names that the task's sizes go beyond, and the full version's do not."""
+    pairs = paired(task, full.task)
+    least, most = max(small for _, small in pairs), max(own for own, _ in pairs)
+    named = named_in_forward(task.source) - sizes(task)
+    return sorted(one for one in named if least <= one < most)
+
+
+def _beyond(task: Task, full: Scaled, named: int) -> Scaled | None:
+    """A version in which one size is more than a number, and all others are small."""
+    for size in sorted(one for one in sizes(task) if one > named):
+        part = min(size, named + -(-named // 8))
+        if (source := _alike(task, size, part)) is not None and _within(source, PART_BOUND):
+            return Scaled(task.model_copy(update={"source": source}), part, "")
+    return None
+
+
+def _checked(task: Task, change: Callable[[int], int], cap: int, bound: Bound) -> Scaled | None:
+    """A version whose reference runs alike within a bound."""
+    source = rescale(task.source, change)
+    whole, one = dry(task.source), dry(source)
+    if not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread != whole.spread:
+        return None
+    small = task.model_copy(update={"source": source})
+    try:
+        return Scaled(small, cap, shapes_within(small, bound))
+    except Unfit:
+        return None
+
+
+def _within(source: str, bound: Bound) -> bool:
+    one = dry(source)
+    return isinstance(one, Dry) and elements(source) <= bound.elements and one.flops <= bound.flops
+
+
+def _alike(task: Task, size: int, part: int) -> str | None:
+    """The source with a part of one size and all others small, on which the reference runs alike."""
+    whole = dry(task.source)
+    for cap in _CAPS:
+        source = rescale(task.source, lambda value, cap=cap: part if value == size else shrink(value, cap))
+        one = dry(source)
+        if isinstance(whole, Dry) and isinstance(one, Dry) and one.spread == whole.spread:
+            return source
+    return None
 
 
 def _with(task: Task, size: int) -> Scaled | None:

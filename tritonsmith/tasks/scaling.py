@@ -100,6 +100,18 @@ def sizes(task: Task) -> set[int]:
     return _integers(node for node in _parsed(task.source).body if _sizes(node))
 
 
+def paired(task: Task, other: Task) -> set[tuple[int, int]]:
+    """Each size of a task beside what stands for it in another version."""
+    ours, others = (_integers_of(one.source) for one in (task, other))
+    return set(zip(ours, others, strict=False))
+
+
+def named_in_forward(source: str) -> set[int]:
+    """The integers that a task's classes and functions name, but for what they are constructed with."""
+    nodes = [part for node in parse(source).body if not _sizes(node) for part in ast.walk(node)]
+    return _integers(node for node in nodes if isinstance(node, ast.FunctionDef) and node.name != "__init__")
+
+
 def named_by_the_model(source: str) -> set[int]:
     """The integers that a task's code names where it is not for rescaling: in its classes and functions."""
     return _integers(node for node in _parsed(source).body if not _sizes(node))
@@ -146,6 +158,12 @@ class _Powers(ast.NodeTransformer):
     def _number(self, node: ast.expr) -> int | None:
         found = self._known.get(node.id) if isinstance(node, ast.Name) else node
         return found.value if isinstance(found, ast.Constant) and type(found.value) is int else None
+
+
+def _integers_of(source: str) -> list[int]:
+    """The integers that say how large a task is, in the order in which they stand."""
+    parts = (part for node in _parsed(source).body if _sizes(node) for part in ast.walk(node))
+    return [part.value for part in parts if isinstance(part, ast.Constant) and type(part.value) is int]
 
 
 class _Integers(ast.NodeTransformer):

@@ -59,6 +59,8 @@ class Variant:
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
     brief: bool = False
     """Whether the candidate is stopped, and nothing is held against it, where it takes many programs for it."""
+    patient: bool = False
+    """Whether a brief one may take some seconds, and as many programs as it likes."""
 
 
 def variants(

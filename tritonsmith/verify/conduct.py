@@ -166,6 +166,21 @@ def _precise(launches: Collection[Mapping[str, object]]) -> Iterator[tuple[str, 
             yield str(row.get("name")), str(argument), str(kind)
 
 
+def unturned(own: Mapping[str, object]) -> dict[str, int]:
+    """Loops, by line, that go round twice at the task's own sizes (or at all) and never did where values were compared;
+    and how often it is that they go round there, two standing for more."""
+    known, rounds = own.get("known"), own.get("loops")
+    if not isinstance(known, Mapping) or not isinstance(rounds, Mapping):
+        return {}
+    found = {str(line): min(2, _count(rounds, line)) for line in rounds}
+    return {line: count for line, count in found.items() if _count(known, line) < count}
+
+
+def turned(seen: Mapping[str, object], wanted: Mapping[str, int]) -> set[str]:
+    """Which of these loops go round so often in what was `seen`."""
+    return {line for line, count in wanted.items() if _count(seen.get("loops"), line) >= count}
+
+
 _COVERED = 0.9
 """Share of an output that must be stored; less is no matter of rounding."""
 PARTS = 4

@@ -149,6 +149,8 @@ class Cover:
         self._launches = 0
         self._strays: dict[str, Stray] = {}
         """By kernel, where it leaves memory."""
+        self.seconds = 0.0
+        """About how long all programs of all launches take."""
 
     def run(
         self, executor: interpreter.GridExecutor, args: Sequence[object], named: Mapping[str, object], tally: Tally
@@ -193,9 +195,11 @@ class Cover:
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             began = time.thread_time()
+            ran = 0
             while chosen and time.thread_time() - began < _LAUNCH_S:
                 before, place = time.thread_time(), chosen.pop()
                 self._one(program, place, grid, bound)
+                ran += 1
                 found.append(tally.stored)
                 self._stray(program, place, grid, bound, tally)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
@@ -204,6 +208,7 @@ class Cover:
                     chosen = [int(one) for one in self._draw.integers(count, size=_MORE)]
         finally:
             scope.restore()
+            self.seconds += count * (time.thread_time() - began) / max(1, ran)
         return found, count
 
     def _one(self, program: recorded.Programs, place: int, grid: tuple[int, ...], bound: Mapping[str, object]) -> None:

@@ -180,7 +180,7 @@ class Forwards:
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
         header: dict[str, object] = {"do": "forward", "keep": again, "effects": again or small}
         if variant.brief:
-            header["brief"] = True
+            header |= {"brief": True, "patient": variant.patient}
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _OFTEN_S = 10.0
 """Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
-_BRIEF, _BRIEF_S = 24, 0.5
-"""Programs, and seconds, that a brief forward may take."""
+_BRIEF, _BRIEF_S, _PATIENT_S = 24, 0.5, 12.0
+"""Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
 
@@ -89,6 +89,9 @@ class Session:
         from tritonsmith.verify import compile as compiler
 
         if self.mode == "interpret":
+            from tritonsmith.verify import loops
+
+            loops.passes.taken()
             observe.watch_interpreter(self.launches)
             compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":
@@ -234,7 +237,7 @@ class Session:
         with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
         holds something else than the last call left there; see `kept`.
         With `far` it has counted so many calls already. `effects` asks for what calls change and keep. A `brief` one
-        that raises, or is stopped for it takes many programs, tells no more than that.
+        that raises, or is stopped for it takes many programs, tells no more than that; a `patient` one has longer.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -264,8 +267,9 @@ class Session:
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
-        self.launches.programs, self.launches.values = _BRIEF if header.get("brief") else None, self._values
-        limit = within(_BRIEF_S) if header.get("brief") else nullcontext()
+        patient, self.launches.values = bool(header.get("patient")), self._values
+        self.launches.programs = _BRIEF if header.get("brief") and not patient else None
+        limit = within(_PATIENT_S if patient else _BRIEF_S) if header.get("brief") else nullcontext()
         try:
             with torch.no_grad(), on_device(self.device, called=True), limit, operators, work:
                 # An output may be a container whose items a candidate's code makes: they are taken under observation.

@@ -107,14 +107,17 @@ def _again(
 def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
     """How much of its outputs a forward on tensors without data can store; nothing where it runs on none.
 
-    `tree` holds `init` and `inputs`.
+    `tree` holds `init` and `inputs`. Also how often its loops go round (`loops`), how often they did in all forwards
+    until now (`known`), and how long all programs would take (`seconds`).
     """
     from tritonsmith.verify.cover import Cover, Fresh
+    from tritonsmith.verify.loops import passes
 
     if session.module is None or session.mode != "interpret" or not isinstance(tree, dict):
         raise RuntimeError("nothing is loaded")
     session.launches.clear()
-    cover, fresh = Cover(int(str(header["programs"]))), Fresh()
+    cover, fresh, known = Cover(int(str(header["programs"]))), Fresh(), passes.taken()
+    seen: dict[str, object] = {"covered": [], "reached": []}
     try:
         loading.seed(int(str(header["seed"])))
         with torch.no_grad(), on_device("meta"), within(_COVER_S):
@@ -123,10 +126,15 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
             session.launches.cover = cover
             with fresh:
                 output = observe.plain(model(*loading.sequence(tree["inputs"])))
-        seen = {"covered": cover.report(output, fresh), "reached": cover.reached(output)}
-        return {**seen, "strays": cover.strays()}, None
+        seen |= {"covered": cover.report(output, fresh), "reached": cover.reached(output), "strays": cover.strays()}
     except Exception:  # the candidate's: not every forward runs on tensors without data
-        return {"covered": [], "reached": []}, None
+        pass
     finally:
         session.launches.cover = None
         session.launches.clear()
+        rounds, passes.most = passes.taken(), known
+    return {**seen, "loops": _by_line(rounds), "known": _by_line(known), "seconds": cover.seconds}, None
+
+
+def _by_line(rounds: dict[int, int]) -> dict[str, int]:
+    return {str(line): count for line, count in rounds.items()}

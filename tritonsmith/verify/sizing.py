@@ -39,6 +39,8 @@ class Large:
     """The smallest size at which kernels find room for their tiles, where it is another one than the tiny one."""
     long: tuple[scaling.Scaled, ...] = ()
     """Small ones in which one size is the task's own; see `lengths`."""
+    apart: tuple[scaling.Scaled, ...] = ()
+    """Small ones in which sizes stand to each other as in the task; see `lengths`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Sizes:
             return None
         wide = found.full.cap is None or room.cap is None or found.full.cap >= room.cap
         full = found.full if wide else room
-        return Sizes(room, lambda: Large(full, full, found.hardening, long=found.long))
+        return Sizes(room, lambda: Large(full, full, found.hardening, long=found.long, apart=found.apart))
 
 
 T = TypeVar("T")
@@ -113,7 +115,8 @@ class Sizing:
         room = _read(task, reply["room"]) if reply.get("room") else None
         room = None if room is not None and room.task.source == tiny.task.source else room
         long = tuple(_read(task, row) for row in _list(reply["long"]))
-        return Large(full, light, frozenset(map(str, _list(reply["hard"]))), room, long)
+        apart = tuple(_read(task, row) for row in _list(reply["apart"]))
+        return Large(full, light, frozenset(map(str, _list(reply["hard"]))), room, long, apart)
 
     def _ask(self, task: Task, which: str) -> dict[str, object]:
         """What a runner of its own finds of a task."""
@@ -157,7 +160,8 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
     if room is not None:
         found["room"] = _write(room)
     long = [_write(one) for one in lengths.lengths(task, full)]
-    return {**found, "hard": sorted(hard), "long": long}, None
+    apart = [_write(one) for one in lengths.apart(task, full)]
+    return {**found, "hard": sorted(hard), "long": long, "apart": apart}, None
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

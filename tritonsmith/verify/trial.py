@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks import lengths
 from tritonsmith.tasks.dry import output_without_data, runs_without_data
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
@@ -32,6 +33,11 @@ _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 """Labels of variants whose sizes are no version of the task's own."""
 
 _LONG = "one size the task's own"
+_APART = "sizes in the task's own order"
+_TURNS = "a size at which loops go round"
+_PARTS, _AFFORDED = 12, 2.5
+"""Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
+as `cover` counts them, without the checks of memory."""
 
 
 class Trial:
@@ -133,7 +139,9 @@ class Trial:
             found = variants(large.full.task, multi_input, growth, large.hardening, strided, large.light.task)
             found = [replace(variant, named=variant.weights and named) for variant in found]
             long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
-            return found + [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
+            apart = large.apart if self._gpu is None else ()
+            found += [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
+            return found + [Variant(_APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
@@ -149,7 +157,13 @@ class Trial:
         try:
             own = self._compiling.launched or []
             findings = conduct.less_precise(own, rows(self._seen, "launches"))
-            findings = findings or self._touches() or self._uncovered() or self._integrity() or self._sanitized()
+            findings = findings or self._touches()
+            if not findings and (own := self._at_own_sizes()) is not None:
+                findings = self._uncovered(own)
+                turned = outcome if findings else self._turned(own)
+                if not turned.ok:
+                    return turned
+            findings = findings or self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return refused(findings) if findings else outcome
@@ -383,13 +397,43 @@ class Trial:
         touched = isinstance(effects, Mapping) and any(effects.values()) and self._prepared().full.cap is not None
         return self._eyes.effects({"effects": effects}) if touched else []
 
-    def _uncovered(self) -> list[Finding]:
+    def _at_own_sizes(self) -> dict[str, object] | None:
+        """What a few programs do at the task's own sizes; None where values were computed there."""
+        if self._gpu is not None or self._prepared().full.cap is None or not runs_without_data(self._task):
+            return None
+        return self._forwards.cover(self._task)
+
+    def _uncovered(self, own: dict[str, object]) -> list[Finding]:
         """What the kernels leave out at the task's own sizes, where no value was computed."""
-        prepared = self._prepared()
-        if self._gpu is not None or prepared.full.cap is None or not runs_without_data(self._task):
+        if conduct.covers(own):
             return []
-        own = self._forwards.cover(self._task)
-        return [] if conduct.covers(own) else conduct.uncovered(own, self._forwards.cover(prepared.full.task))
+        return conduct.uncovered(own, self._forwards.cover(self._prepared().full.task))
+
+    def _turned(self, own: dict[str, object]) -> Outcome:
+        """Values at sizes at which loops go round that did not yet, and do at the task's own; as far as that is cheap.
+
+        What a loop carries from one round to the next is in no value of the first round.
+        """
+        wanted = conduct.unturned(own)
+        for task in lengths.parts(self._task, self._prepared().full)[:_PARTS] if wanted else ():
+            seen = self._forwards.cover(task)
+            seconds = seen.get("seconds")
+            if not conduct.turned(seen, wanted) or not isinstance(seconds, float) or seconds > _AFFORDED:
+                continue
+            variant = Variant(_TURNS, task, fresh_seed=True, brief=True, patient=True)
+            try:
+                outcome = self._one(variant, False, False)
+            except RunnerFailed as failure:
+                if not _may_turn_down(variant, failure):
+                    raise
+                self._let_go(failure)
+                continue
+            if outcome is not None and not outcome.ok:
+                return outcome
+            wanted = {line: count for line, count in wanted.items() if line not in conduct.turned(seen, wanted)}
+            if not wanted:
+                break
+        return Outcome(True)
 
     def _made_again(self, task: Task) -> bool:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""
