@@ -138,6 +138,11 @@ def _integers(nodes: Iterable[ast.AST]) -> set[int]:
     return {part.value for part in inner if isinstance(part, ast.Constant) and type(part.value) is int}
 
 
+def _called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else str(getattr(node.func, "id", ""))
+
+
 class _Powers(ast.NodeTransformer):
     """Puts the size that `1 << 14` and `2 ** 14` are in their place: twice the 14 is no size twice as large."""
 
@@ -154,6 +159,12 @@ class _Powers(ast.NodeTransformer):
             return node  # another base is a size itself
         value = base << count if isinstance(node.op, ast.LShift) else base**count
         return ast.copy_location(ast.Constant(value), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _called(node) in _RANDOM_INTEGERS:  # a bound is a range of values, and no size
+            node.args = [one if isinstance(one, ast.BinOp) else self.visit(one) for one in node.args]
+            return node
+        return self.generic_visit(node)
 
     def _number(self, node: ast.expr) -> int | None:
         found = self._known.get(node.id) if isinstance(node, ast.Name) else node
@@ -178,8 +189,7 @@ class _Integers(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(self._change(node.value)), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in _RANDOM_INTEGERS:
+        if _called(node) in _RANDOM_INTEGERS:
             named = [keyword.value for keyword in node.keywords if keyword.arg in ("low", "high", "from", "to")]
             bounds = [one for one in [*node.args, *named] if isinstance(one, ast.Constant)]
             self._bounds.update(one for one in bounds if one.value in self._ranges)
