@@ -168,6 +168,11 @@ def test_a_slice_counts_from_the_end_as_the_task_does() -> None:
     assert "[:, :-1]" in answer(task("return x[:, 1:] - x[:, :-1]"))
 
 
+def test_a_start_counted_from_the_end_stays_so() -> None:
+    assert "[:, -1:]" in answer(task("return x - x[:, -1:]"))
+    assert "[:, -3:-1]" in answer(task("return torch.relu(x[:, -3:-1])"))
+
+
 def test_kernels_of_equal_computations_read_alike_whatever_the_arguments_are_called() -> None:
     one = answer(task("return torch.relu(mask) + offs", shapes={"mask": "6, 10", "offs": "6, 10"}))
     other = answer(task("return torch.relu(x) + y", shapes={"x": "6, 10", "y": "6, 10"}))

@@ -5,6 +5,7 @@ under an older one is scaled down. Heads too wide for a tile become a product, a
 grouped queries are left out.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +13,7 @@ from dataclasses import replace
 import torch
 
 from tritonsmith.data.lower.forward import Emitter, Forward
-from tritonsmith.data.lower.matmul import Factor, Tile, advance, product
+from tritonsmith.data.lower.matmul import MAX_GRID, Factor, Tile, advance, product
 from tritonsmith.data.lower.schedule import Unit
 from tritonsmith.data.lower.simplify import Maker, rule
 from tritonsmith.data.lower.site import Site, compute, load
@@ -39,16 +40,17 @@ def _attention(op: Op, make: Maker) -> Value | None:
         return None
     shape = (*op.result.shape[:-1], k.shape[-2])
     turned = make("mT", (*k.shape[:-2], k.shape[-1], k.shape[-2]), k.dtype, self=k)
-    made = make("matmul", shape, q.dtype, self=q, other=turned)
-    made = make("mul", shape, q.dtype, self=made, other=scale if scale is not None else q.shape[-1] ** -0.5)
+    # scores stay float32, as in torch's fused attention: their differences are what softmax takes exponents of
+    made = make("matmul", shape, torch.float32, self=q, other=turned)
+    made = make.exact("mul", shape, self=made, other=scale if scale is not None else q.shape[-1] ** -0.5)
     if causal:
         ones = make("ones", shape[-2:], torch.bool)
         kept = make("tril", shape[-2:], torch.bool, self=ones, diagonal=0)
-        made = make("where", shape, q.dtype, condition=kept, self=made, other=float("-inf"))
+        made = make.exact("where", shape, condition=kept, self=made, other=float("-inf"))
     elif isinstance(mask, Value) and mask.dtype == torch.bool:
-        made = make("where", shape, q.dtype, condition=mask, self=made, other=float("-inf"))
+        made = make.exact("where", shape, condition=mask, self=made, other=float("-inf"))
     elif isinstance(mask, Value):
-        made = make("add", shape, q.dtype, self=made, other=mask, alpha=1)
+        made = make.exact("add", shape, self=made, other=mask, alpha=1)
     made = make("softmax", shape, q.dtype, self=made, dim=-1, dtype=None)
     return make("matmul", op.result.shape, q.dtype, self=made, other=v)
 
@@ -146,10 +148,12 @@ def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
     factors = [queries, keys, values]
     for factor in factors:
         factor.declare(kernel)
-    kernel.line("rm = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
+    crowded = math.prod(out.shape[d] for d in batch) > MAX_GRID
+    block = f"tl.program_id({int(crowded)}) * BLOCK_M"
+    kernel.line(f"rm = {block} + tl.arange(0, BLOCK_M)[:, None]")
     kernel.line("rd = tl.arange(0, BLOCK_D)")
     if batch:
-        advance(tile, factors, 1)
+        advance(tile, factors, int(not crowded))
     kernel.line(queries.read(kernel))
     # finite, so that a block without any key gives exp(-inf - top) = 0 and not a NaN
     kernel.line("top = tl.full((BLOCK_M, 1), -1.0e30, dtype=tl.float32)")
@@ -157,7 +161,7 @@ def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
     kernel.line("acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)")
     end = "N"
     if causal:
-        end = "tl.minimum(N, tl.program_id(0) * BLOCK_M + BLOCK_M)"
+        end = f"tl.minimum(N, {block} + BLOCK_M)"
     kernel.line(f"for start in range(0, {end}, BLOCK_N):")
     kernel.line("rn = start + tl.arange(0, BLOCK_N)", 1)
     kernel.line(keys.read(kernel), 1)
@@ -187,6 +191,7 @@ def emit_attention(forward: Forward, op: Op, unit: Unit) -> None:
     # tl.dot takes no side under 16
     kernel.constant("BLOCK_D", f"max(16, triton.next_power_of_2({kernel.sizes['D']}))")
     cells = [f"triton.cdiv({kernel.sizes['M']}, {BLOCK_M})", *([product(out.name, batch)] if batch else [])]
+    cells = cells[::-1] if crowded else cells
     kernel.grid = f"({', '.join(cells)}{',' if len(cells) == 1 else ''})"
     how = f"a program {BLOCK_M} queries, keys and values in blocks of {BLOCK_N}, online softmax in float32"
     forward.notes.append(f"{kernel.name}: {how}{', keys after the query skipped' if causal else ''}")

@@ -189,14 +189,14 @@ def broadcast_sizes(forward: Forward, group: Group) -> list[str]:
                 sizes.append(forward.held(value).size(place))
                 break
         else:
-            sizes.append(_size_of_an_input(forward, size))
+            sizes.append(_size_by_value(forward, size))
     return sizes
 
 
-def _size_of_an_input(forward: Forward, size: int) -> str:
-    """The size of a tensor that is made of nothing: an input's, where one is equal; else a number."""
-    found = ((one, d) for one in forward.program.inputs for d in range(len(one.shape)) if one.shape[d] == size > 1)
-    return next((f"{one.name}.shape[{d}]" for one, d in found), str(size))
+def _size_by_value(forward: Forward, size: int) -> str:
+    """The size of a tensor that is made of nothing: an input's, a member or a weight's, where one is equal."""
+    own = forward.spelled(size)
+    return forward.input_size(size) or (own if own != str(size) else forward.weight_size(size)) or str(size)
 
 
 def _returned(forward: Forward, output: object) -> str:

@@ -19,6 +19,9 @@ from tritonsmith.data.lower.site import Held
 from tritonsmith.data.lower.text import Kernel, safe
 from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value
 
+MAX_INT32 = 2**31 - 1
+"""The largest number of elements whose offsets fit the 32 bits that Triton's indices have."""
+
 
 @dataclass
 class Forward:
@@ -59,6 +62,9 @@ class Forward:
 
     def emit(self, kernel: Kernel) -> None:
         """Launch a finished kernel here; one that reads like an earlier one is that one, launched again."""
+        passed = set(kernel.pointers.values())
+        if any(held.name in passed and math.prod(held.shape) > MAX_INT32 for held in self._held.values()):
+            kernel.widen()
         for known in self.kernels:
             if replace(kernel, name=known.name).definition() == known.definition():
                 self.notes = [note for note in self.notes if not note.startswith(f"{kernel.name}: ")]
@@ -160,7 +166,7 @@ class Forward:
         What is made a float of no float (`(x > y).float()`), and what is computed with it, follows nothing, unless the
         module takes dtypes from tensors.
         """
-        if not self.program.follows and self._of_no_float(value):
+        if value.exact or (not self.program.follows and self._of_no_float(value)):
             return str(value.dtype)
         known = [*self.program.inputs, *self.program.parameters.values()]
         for one in known:

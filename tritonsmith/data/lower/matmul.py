@@ -5,6 +5,7 @@ not lie in order (transposes, permuted heads) are read by strides, so nothing is
 matrices (vectors, einsum, addmm, ...) is rewritten in `products`. No split of K, no reordering of programs.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ BLOCK = 64
 BLOCK_K = 32
 """How much of K a step takes."""
 
+MAX_GRID = 65535
+"""Programs that CUDA takes along any axis of a grid but the first."""
+
 
 @dataclass
 class Tile:
@@ -37,6 +41,8 @@ class Tile:
     """Dimensions that are its rows, folded into one."""
     columns: str = "rn"
     """The coordinate along its columns, shaped as a row."""
+    axes: tuple[int, int, int] = (0, 1, 2)
+    """Of the grid, those of rows, columns and batch."""
 
     @property
     def column(self) -> int:
@@ -188,7 +194,7 @@ def _emit(
     batch, rows = ((), tuple(range(rank - 1))) if folded else (tuple(range(rank - 2)), (rank - 2,))
     out = forward.allocate(unit.result, _sizes(op.result.shape, a, b, turned))
     kernel = Kernel(forward.kernel_name(op.name))
-    tile = Tile(kernel, out, batch, rows)
+    tile = Tile(kernel, out, batch, rows, axes=_axes(out, batch, rows))
     factors = [
         Factor("a", a, ("rk[None, :]", "rm"), "km") if turned[0] else Factor("a", a, ("rm", "rk[None, :]"), "mk"),
         Factor("b", b, ("rn", "rk[:, None]"), "nk") if turned[1] else Factor("b", b, ("rk[:, None]", "rn"), "kn"),
@@ -206,22 +212,31 @@ def _emit(
     compute(kernel, site, unit.group, forward.held, bound, forward.number)
     kernel.line(f"tl.store({kernel.pointer('out', out.name)} + offs, {bound[unit.result]}, mask=mask)")
     cells = [f"triton.cdiv({kernel.sizes[size]}, {BLOCK})" for size in ("M", "N")]
-    kernel.grid = f"({', '.join([*cells, *([product(out.name, batch)] if batch else [])])})"
+    cells += [product(out.name, batch)] if batch else []
+    kernel.grid = f"({', '.join(cells[tile.axes.index(axis)] for axis in range(len(cells)))})"
     forward.notes.append(_note(kernel, unit, isinstance(bias, Value), bool(batch)))
     forward.emit(kernel)
+
+
+def _axes(out: Held, batch: tuple[int, ...], rows: tuple[int, ...]) -> tuple[int, int, int]:
+    """Rows, columns and batch in this order, unless there are more of the latter than the grid's later axes take."""
+    counts = [-(-math.prod(out.shape[d] for d in rows) // BLOCK), -(-out.shape[-1] // BLOCK)]
+    counts.append(math.prod(out.shape[d] for d in batch))
+    if max(counts[1:]) <= MAX_GRID:
+        return 0, 1, 2
+    return (1, 0, 2) if counts[1] > counts[2] else (2, 1, 0)
 
 
 def _walk(kernel: Kernel, tile: Tile, factors: list[Factor]) -> None:
     """The lines up to the end of the loop over K."""
     for factor in factors:
         factor.declare(kernel)
-    for variable, axis in (("rm", 0), ("rn", 1)):
+    for variable, axis, shape in (("rm", tile.axes[0], "[:, None]"), ("rn", tile.axes[1], "[None, :]")):
         block = kernel.constant(f"BLOCK_{variable[1].upper()}", str(BLOCK))
-        shape = "[:, None]" if axis == 0 else "[None, :]"
         kernel.line(f"{variable} = tl.program_id({axis}) * {block} + tl.arange(0, {block}){shape}")
     kernel.constant("BLOCK_K", str(BLOCK_K))
     if tile.batch:
-        advance(tile, factors, 2)
+        advance(tile, factors, tile.axes[2])
     kernel.line("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)")
     kernel.line("for start in range(0, K, BLOCK_K):")
     kernel.line("rk = start + tl.arange(0, BLOCK_K)", 1)

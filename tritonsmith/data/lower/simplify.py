@@ -31,6 +31,12 @@ class Maker:
         self.made.append(Op(name, args, (result,), self.owner))
         return result
 
+    def exact(self, name: str, shape: tuple[int, ...], /, **args: object) -> Value:
+        """A new operator's result, float32 whatever the inputs are."""
+        result = Value("made", shape, torch.float32, "result", exact=True)
+        self.made.append(Op(name, args, (result,), self.owner))
+        return result
+
     def several(
         self, name: str, shapes: list[tuple[int, ...]], dtypes: list[torch.dtype] | None = None, /, **args: object
     ) -> tuple[Value, ...]:

@@ -22,6 +22,7 @@ acc base cols lane mask n offs out out_ptr pid r rows row rm rn rk start tl torc
 self None True False keep pos top total peak mean rstd I N M K R BLOCK carry best index
 C F image pixel pixels filters channel plane group
 """
+_NARROW = re.compile(r"tl\.program_id\(\d\)|(?<=start \+ )tl\.arange\(0, \w+\)")
 _TAKEN = frozenset(_WORDS.split())
 
 
@@ -81,6 +82,11 @@ class Kernel:
         name = f"v{self.values}"
         self.line(f"{name} = {expression}", depth)
         return name
+
+    def widen(self) -> None:
+        """Count in 64 bits: programs and steps of a loop, which offsets are made of, and places that are kept."""
+        self.body = [_NARROW.sub(lambda found: f"{found[0]}.to(tl.int64)", line) for line in self.body]
+        self.body = [line.replace("dtype=tl.int32", "dtype=tl.int64") for line in self.body]
 
     def definition(self) -> str:
         """The function's source."""

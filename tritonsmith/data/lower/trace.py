@@ -38,6 +38,8 @@ class Value:
     """`input`, `parameter` or `result`."""
     ordered: bool = True
     """Whether torch has its elements in order; a transposed view has not."""
+    exact: bool = False
+    """Whether its dtype stays where the inputs have another one."""
 
     @property
     def numel(self) -> int:

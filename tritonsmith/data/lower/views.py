@@ -140,15 +140,14 @@ def _sliced(forward: Forward, op: Op, x: Value) -> str:
     start, end = op.args.get("start") or 0, op.args.get("end")
     assert isinstance(start, int)
     size = x.shape[dim]
-    if start < 0:
-        start += size
-    first = "" if start == 0 else str(start)
+    # A start counted from the end stays so: the end may be elsewhere at other sizes.
+    first = "" if start == 0 or start <= -size else str(start)
     if not isinstance(end, int) or end >= size:
         last = ""
-    elif 0 < size - end <= 16 and size - end in forward.literals and end not in forward.literals:
-        last = str(end - size)
     elif end < 0:
         last = str(end)
+    elif 0 < size - end <= 16 and size - end in forward.literals and end not in forward.literals:
+        last = str(end - size)
     else:
         last = _span_size(forward, op) if start == 0 and step in (1, None) else str(end)
     stride = "" if step in (1, None) else f":{step}"
