@@ -279,6 +279,33 @@ def test_a_count_of_layers_stays() -> None:
     assert "] * 12" in larger and _shapes(_task(larger))[0] > _shapes(scaling.full(task).task)[0]
 
 
+RECURRENT = """import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, width, layers):
+        super().__init__()
+        self.net = nn.GRU(width, width, layers)
+
+    def forward(self, x, h):
+        return self.net(x, h)[0]
+
+width, layers = 128, 6
+
+def get_inputs():
+    return [torch.rand(512, 10, width), torch.rand(layers, 10, width)]
+
+def get_init_inputs():
+    return [width, layers]
+"""
+
+
+@pytest.mark.parametrize("version", [scaling.full, scaling.tiny])
+def test_a_count_of_recurrent_layers_stays(version: Callable[[Task], scaling.Scaled]) -> None:
+    width, layers = TaskModule.of(version(_task(RECURRENT)).task).init_inputs()
+    assert layers == 6 and width != 128
+
+
 def test_a_network_that_nothing_scales_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     task = _network("nn.Flatten(), nn.Linear(3 * 512 * 512, 4096)", "64, 3, 512, 512", "")
     built: list[object] = []

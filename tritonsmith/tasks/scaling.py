@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from torch.utils.flop_counter import FlopCounterMode
 
 from tritonsmith.source import parse
-from tritonsmith.tasks.dry import Dry, dry, elements, emptied, given, same_operators, tensors
+from tritonsmith.tasks.dry import Dry, dry, elements, emptied, given, same_operators, tensors, weights
 from tritonsmith.tasks.dry import runs_without_data as runs_without_data
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
 from tritonsmith.types import Task
@@ -312,6 +312,7 @@ def _first(
             reason = "a part of it is empty there"
             continue
         alike = not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread == whole.spread
+        alike = alike and weights(source) == weights(task.source)
         if not alike and (other is not None or not another):
             reason = reason or "it calls other operators there"
             continue

@@ -275,8 +275,8 @@ def _changed_flags(before: Mapping[str, object]) -> Iterable[str]:
 def put_back(before: Snapshot) -> None:
     """Give torch the settings back that a candidate may make stricter, for the next one."""
     torch.set_float32_matmul_precision(str(before.flags["float32 matmul precision"]))
-    for name, space in (("cuda tf32", torch.backends.cuda.matmul), ("cudnn tf32", torch.backends.cudnn)):
-        space.allow_tf32 = bool(before.flags[name])
+    torch.backends.cuda.matmul.allow_tf32 = bool(before.flags["cuda tf32"])
+    torch.backends.cudnn.allow_tf32 = bool(before.flags["cudnn tf32"])
 
 
 def _brief(value: object) -> str:
