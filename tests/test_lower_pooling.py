@@ -99,5 +99,23 @@ def test_a_kernels_window_follows_the_module() -> None:
     assert "KERNEL=self.pool.kernel_size" in source and "STRIDE=self.pool.stride" in source
 
 
-def test_positions_of_maxima_are_a_miss_where_somebody_reads_them() -> None:
-    assert isinstance(convert(small_task("", "F.max_pool2d(x, 2, return_indices=True)", "2, 3, 9, 9")), Miss)
+PLACES = [
+    ("", "F.max_pool2d(x, 3, 2, padding=1, return_indices=True)[1]", "2, 3, 9, 11"),
+    ("self.pool = nn.MaxPool1d(3, dilation=2, return_indices=True)", "self.pool(x)[1]", "2, 3, 17"),
+    ("self.pool = nn.MaxPool3d(2, ceil_mode=True, return_indices=True)", "self.pool(x)[1]", "1, 2, 4, 5, 9"),
+]
+
+
+def test_positions_of_maxima_are_right(tmp_path: Path) -> None:
+    assert not (wrong := sweep([small_task(*case) for case in PLACES], tmp_path)), wrong
+
+
+def test_the_verifier_accepts_values_and_positions(verifier: Verifier) -> None:
+    task = small_task("self.pool = nn.MaxPool2d(4, 1, 1, return_indices=True)", "self.pool(x)", "2, 3, 9, 9")
+    verdict = judge(verifier, task, lowered(task).source)
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_positions_in_windows_of_changing_size_are_a_miss() -> None:
+    case = ("", "F.adaptive_max_pool2d(x, 2, return_indices=True)[1]", "2, 3, 9, 9")
+    assert isinstance(convert(small_task(*case)), Miss)

@@ -30,7 +30,7 @@ ANCHORS: dict[str, Emitter] = {
     **recurrent.EMITTERS,
 }
 
-ALONE: frozenset[str] = indexing.ALONE
+ALONE: frozenset[str] = indexing.ALONE | pooling.ALONE
 """Anchors that take no epilogue."""
 
 PROLOGUES: dict[str, str] = dict.fromkeys(reductions.REDUCTIONS, "self")

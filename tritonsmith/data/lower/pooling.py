@@ -1,8 +1,10 @@
 """Pooling: the maximum or the mean of windows, of fixed or adaptive size.
 
 A program takes a block of outputs and walks over their windows. Windows overlap in the cache, not in shared memory.
-Positions of maxima are not given.
+Positions of maxima are given where windows are fixed.
 """
+
+from dataclasses import replace
 
 from tritonsmith.data.lower.conv import covered, spare
 from tritonsmith.data.lower.forward import Emitter, Forward
@@ -17,6 +19,7 @@ from tritonsmith.data.lower.spatial import (
     axes,
     begin,
     listed,
+    nested,
     per_axis,
     product,
     sizes,
@@ -89,18 +92,42 @@ def _begin(forward: Forward, op: Op, unit: Unit) -> Flat:
     return begin(forward, op, unit, op.name, source, lambda x: _pooled(forward, op, x), _rank(op))
 
 
+def _max_window(flat: Flat, op: Op) -> Window:
+    window = _window(flat, op)
+    if op.args["ceil_mode"] and not any(window.pad):
+        return replace(window, bounded=True)
+    return window
+
+
+def _read(flat: Flat, inside: str) -> None:
+    """Load a tap of a maximum; what is outside the input never is one."""
+    inputs = [f"i{a}" for a in axes(flat.rank)]
+    flat.line(f"x = {flat.value(inputs, inside, f'-{_INFINITY}')}", flat.rank)
+
+
 def emit_max_pool(forward: Forward, op: Op, unit: Unit) -> None:
     """max_pool1d, 2d, 3d: padding counts as minus infinity."""
     flat = _begin(forward, op, unit)
-    window = _window(flat, op)
-    if op.args["ceil_mode"] and not any(window.pad):
-        window = Window(window.size, window.stride, window.pad, window.dilation, bounded=True)
+    window = _max_window(flat, op)
     flat.line(f"acc = tl.full((BLOCK,), -{_INFINITY}, dtype=tl.float32)")
-    inside = taps(flat.kernel, window)
-    inputs = [f"i{a}" for a in axes(flat.rank)]
-    flat.line(f"x = {flat.value(inputs, inside, f'-{_INFINITY}')}", flat.rank)
+    _read(flat, taps(flat.kernel, window))
     flat.line("acc = tl.maximum(acc, x)", flat.rank)
     flat.finish(op, unit, "acc", "the maximum over each window, nothing read outside the input")
+
+
+def emit_max_pool_places(forward: Forward, op: Op, unit: Unit) -> None:
+    """The same with where each maximum is, the first of equal ones: an index into its plane."""
+    flat = _begin(forward, op, unit)
+    window = _max_window(flat, op)
+    out = forward.allocate(op.results[1], flat.out)
+    flat.line(f"acc = tl.full((BLOCK,), -{_INFINITY}, dtype=tl.float32)")
+    flat.line("index = tl.zeros((BLOCK,), dtype=tl.int32)")
+    _read(flat, taps(flat.kernel, window))
+    first, *later = [f"i{a}" for a in axes(flat.rank)]
+    flat.line(f"index = tl.where(x > acc, {nested(first, sizes(flat.rank)[1:], later)}, index)", flat.rank)
+    flat.line("acc = tl.maximum(acc, x)", flat.rank)
+    flat.line(f"tl.store({flat.kernel.pointer('out_places', out.name)} + offs, index, mask=mask)")
+    flat.finish(op, unit, "acc", "the maximum over each window and the place of the first such element")
 
 
 def emit_avg_pool(forward: Forward, op: Op, unit: Unit) -> None:
@@ -194,11 +221,20 @@ def _adaptive_max(op: Op, make: Maker) -> tuple[Value, ...]:
 
 @rule("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices")
 def _values_alone(op: Op, make: Maker) -> tuple[Value, ...]:
-    return (make(op.name.removesuffix("_with_indices"), op.result.shape, op.result.dtype, **op.args),)
+    """The values alone, where nobody reads the places."""
+    name = op.name.removesuffix("_with_indices")
+    if op.results[1] not in make.read:
+        return (make(name, op.result.shape, op.result.dtype, **op.args),)
+    shapes, kinds = [one.shape for one in op.results], [one.dtype for one in op.results]
+    return make.several(name.replace("pool", "pool_places"), shapes, kinds, **op.args)
 
+
+ALONE = frozenset(f"max_pool_places{rank}d" for rank in (1, 2, 3))
+"""These take no epilogue: what comes out are two tensors."""
 
 EMITTERS: dict[str, Emitter] = {
     **{f"max_pool{rank}d": emit_max_pool for rank in (1, 2, 3)},
+    **dict.fromkeys(ALONE, emit_max_pool_places),
     **{f"avg_pool{rank}d": emit_avg_pool for rank in (1, 2, 3)},
     **{f"adaptive_avg_pool{rank}d": emit_adaptive for rank in (1, 2, 3)},
     **{f"adaptive_max_pool_values{rank}d": emit_adaptive for rank in (1, 2, 3)},
