@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 import triton.language as tl
@@ -14,6 +15,7 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.verify.arguments import foreign
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.judge import Judge
+from tritonsmith.verify.names import NUMPY_FUNCTIONS
 from tritonsmith.verify.observe import Launches
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.share import triton_share
@@ -232,3 +234,15 @@ def test_a_multiple_and_a_sum_resemble_what_they_are_made_of(
 ) -> None:
     piece = torch.randn(8, 8, generator=torch.Generator().manual_seed(0))
     assert resembles(change(piece), piece) is found
+
+
+@pytest.mark.parametrize("name", sorted(NUMPY_FUNCTIONS))
+@pytest.mark.parametrize("given", [lambda x: x, lambda x: [x], lambda x: tuple(x), lambda x: x.view(2, 6).T])
+def test_what_numpy_asks_of_a_tensor_is_counted(name: str, given) -> None:
+    with Work(Launches(), [X]) as work:
+        try:
+            getattr(np, name.removeprefix("numpy."))(given(X))
+        except TypeError:  # numpy asks a tensor for its own product, in a way that torch does not take
+            assert name == "numpy.prod"
+            return
+    assert work.values == X.numel()

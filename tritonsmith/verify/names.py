@@ -18,7 +18,7 @@ IMPORTS = {
     "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
     "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
     "warnings", "abc", "operator", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
-    "triton.language.core", "triton.language.libdevice", "triton.testing", "logging",
+    "triton.language.core", "triton.language.libdevice", "triton.testing", "logging", "numpy",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
@@ -88,6 +88,12 @@ DRIVER_OPEN = {
 """What may be asked of `triton.runtime.driver.active`; the rest is how kernels are launched and measured."""
 TRITON_TESTING_OPEN = {"perf_report", "Benchmark"}
 """What describes a benchmark; what runs one has no place in a forward."""
+NUMPY_FUNCTIONS = {
+    f"numpy.{name}" for name in ("prod", "sqrt", "exp", "log", "log2", "log10", "ceil", "floor")
+}  # fmt: skip
+"""What constants and sizes are computed with, called on one value: a second one is where the results go. None reads a
+file or an address; of a tensor they ask `__array__`, which `work` sees."""
+NUMPY_OPEN = NUMPY_FUNCTIONS | {"numpy", "numpy.pi", "numpy.e", "numpy.inf", "numpy.nan"}
 
 
 HINTS = {
@@ -98,6 +104,7 @@ HINTS = {
     "torch.library": "call the function that launches the kernel",
     "triton.constexpr_function": "compute constants on the host, or by tl.constexpr in a @triton.jit function",
     "triton.testing": "measure under `if __name__ == '__main__'`",
+    "numpy": "pi, sqrt, prod and the like are, on one number or shape",
     "logging": "getLogger and the functions that write a line are",
     "warnings": "warn and the filters are",
     "triton.runtime.driver": "it may be asked for the device and its properties",
@@ -202,6 +209,8 @@ def closed(path: str) -> str | None:
     if parts[0] in _ROOTS and any(part.startswith("_") and part not in SPECIAL for part in parts[1:]):
         return path
     if parts[0] == "operator" and len(parts) > 1 and parts[1] not in OPERATOR_OPEN:
+        return path
+    if parts[0] == "numpy" and path not in NUMPY_OPEN:
         return path
     if parts[0] == "logging" and len(parts) > 1 and parts[1] not in LOGGING_OPEN:
         return path

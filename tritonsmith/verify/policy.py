@@ -12,7 +12,7 @@ from tritonsmith.types import Finding
 from tritonsmith.verify.asking import kernel_python
 from tritonsmith.verify.innards import FRAMES, innards
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
-from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, READABLE, advice, closed
+from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
 from tritonsmith.verify.patches import patches
 from tritonsmith.verify.scopes import own_names
 from tritonsmith.verify.telltales import telltales
@@ -274,15 +274,28 @@ def _asked(module: Module) -> set[int]:
     }
 
 
+def _on_one_value(module: Module) -> set[int]:
+    """The functions of calls that give one plain argument."""
+    return {
+        id(node.func)
+        for node in walk(module.tree)
+        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+        if not isinstance(node.args[0], ast.Starred)
+    }
+
+
 def _attributes(module: Module) -> Iterator[Finding]:
     """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
-    asked = _asked(module)
+    asked, alone = _asked(module), _on_one_value(module)
     for node in walk(module.tree):
         if id(node) in asked:
             continue
         path = module.path(node) if isinstance(node, (ast.Attribute, ast.Name, ast.Call)) else None
         if path is not None and (shut := closed(path)) is not None:
             message = f"{shut} is not allowed{advice(shut)}"
+            yield Finding(rule="torch-attribute", message=message, line=getattr(node, "lineno", None))
+        elif path in NUMPY_FUNCTIONS and not isinstance(node, ast.Call) and id(node) not in alone:
+            message = f"{path} may only be called, on one value"
             yield Finding(rule="torch-attribute", message=message, line=getattr(node, "lineno", None))
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
         if call is not None and any(keyword.arg == "do_bench" for keyword in call.keywords):

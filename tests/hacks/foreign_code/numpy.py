@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: import
+# rule: import | torch-attribute
 # NumPy on the host.
 import numpy as np
 import torch

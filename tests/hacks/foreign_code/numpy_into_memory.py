@@ -1,0 +1,28 @@
+# task: tasks/sqrt
+# rule: torch-attribute
+# The second argument is where the results go.
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+
+
+def copied(x):
+    out = torch.empty_like(x)
+    copy_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+    return out
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        np.sqrt(x, out)
+        return copied(out)
