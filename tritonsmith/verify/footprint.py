@@ -113,6 +113,8 @@ class _Counting(TorchDispatchMode):
         self.read: dict[int, float] = {}
         """Bytes read of each storage, by any operator."""
         self._recent: OrderedDict[int, float] = OrderedDict()
+        self._cached = 0.0
+        """Bytes of all of them."""
         self._alive: list[object] = []
 
     def __torch_dispatch__(
@@ -155,11 +157,12 @@ class _Counting(TorchDispatchMode):
 
     def _touch(self, storage: int, amount: float) -> None:
         """Remember that a storage was used: the cache holds the latest, and nothing of one larger than itself."""
-        self._recent.pop(storage, None)
+        self._cached -= self._recent.pop(storage, 0.0)
         if amount <= L2_BYTES:
             self._recent[storage] = amount
-        while sum(self._recent.values()) > L2_BYTES:
-            self._recent.popitem(last=False)
+            self._cached += amount
+        while self._cached > L2_BYTES:
+            self._cached -= self._recent.popitem(last=False)[1]
 
 
 def _passes(name: str, args: Sequence[object]) -> int:

@@ -163,10 +163,11 @@ def _launches(
     grow = real.floor_bytes / max(small.floor_bytes, 1.0)
     moved = [(grow * _number(row, "bytes_loaded"), grow * _number(row, "bytes_stored")) for row in rows]
     dots = [_number(row, "dot_flops") for row in rows]
+    products, whole = sum(dots), real.flops  # of thousands of launches and operators each
     costs, before = [], 0.0
     for (loaded, stored), dot in zip(moved, dots, strict=True):
         # Tiles padded at small sizes are full at real ones: the candidate is charged the reference's operations.
-        flops = real.flops * dot / sum(dots) if dot else 0.0
+        flops = whole * dot / products if dot else 0.0
         cached = min(loaded, before) if before <= L2_BYTES else 0.0
         costs.append(Cost(loaded + stored, flops, cached))
         before = stored
