@@ -4,23 +4,23 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.tasks import lengths
-from tritonsmith.tasks.dry import output_without_data, runs_without_data
+from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
-from tritonsmith.types import Finding, KernelStats, Mismatch, Task
+from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, outlines, policy, roofline, share, unrun
+from tritonsmith.verify import conduct, numerics, policy, roofline, share, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.gpu import Gpu
 from tritonsmith.verify.material import Fails, Supply
+from tritonsmith.verify.own_sizes import OwnSizes
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
@@ -34,10 +34,6 @@ _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 
 _LONG = "one size the task's own"
 _APART = "sizes in the task's own order"
-_TURNS = "a size at which loops go round"
-_PARTS, _AFFORDED = 12, 2.5
-"""Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
-as `cover` counts them, without the checks of memory."""
 
 
 class Trial:
@@ -64,6 +60,7 @@ class Trial:
         self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
         self._seen: dict[str, object] = {}
         self._compiling = Compiling(settings, self._forwards, talk, target, cuda)
+        self._own = OwnSizes(task, prepared, self._forwards, self._eyes, self._compiling, cuda, self._compared)
         self._roomy = False
         """Whether the candidate turned the tiny sizes down."""
         self._finite = True
@@ -152,18 +149,11 @@ class Trial:
             return outcome
         if self._made(self._seen) and self._made_again(self._prepared().full.task):
             return refused([conduct.COPIED])
-        if (mismatch := self._looks_otherwise()) is not None:
-            return wrong(mismatch)
         try:
-            own = self._compiling.launched or []
-            findings = conduct.less_precise(own, rows(self._seen, "launches"))
-            findings = findings or self._touches()
-            if not findings and (own := self._at_own_sizes()) is not None:
-                findings = self._uncovered(own)
-                turned = outcome if findings else self._turned(own)
-                if not turned.ok:
-                    return turned
-            findings = findings or self._integrity() or self._sanitized()
+            own = self._own.outcome(self._seen)
+            if not own.ok:
+                return own
+            findings = self._integrity() or self._sanitized()
         except RunnerFailed as failure:
             return self._failed(failure)
         return refused(findings) if findings else outcome
@@ -373,67 +363,15 @@ class Trial:
             header |= {"mode": self._forwards.mode, "source": self._source, "target": self._target}
             return self._sanitizer.check(header, {**tree, "inputs": inputs})
 
-    def _looks_otherwise(self) -> Mismatch | None:
-        """What of the answer at the task's own sizes, where no value was computed, is no answer's kind, shape or dtype.
-
-        A reference that looks otherwise without data than with it, at the tiny sizes, tells nothing.
-        """
-        seen, tiny = self._compiling.own, self._prepared().tiny.task
-        if seen is None or "own" not in seen or self._prepared().full.cap is None:
+    def _compared(self, variant: Variant) -> Outcome | None:
+        """The outcome on a variant that a candidate may turn down; None where it did, or where there is no such one."""
+        try:
+            return self._one(variant, False, False)
+        except RunnerFailed as failure:
+            if not _may_turn_down(variant, failure):
+                raise
+            self._let_go(failure)
             return None
-        material = self._forwards.material(Variant("as given", tiny))
-        if isinstance(material, Fails) or not runs_without_data(tiny):
-            return None
-        if outlines.outline(output_without_data(tiny)) != outlines.outline(material.truth.native):
-            return None
-        own = seen["own"]
-        told = own.get("output") if isinstance(own, Mapping) else None
-        return outlines.difference(outlines.outline(output_without_data(self._task)), told, not seen.get("zeros"))
-
-    def _touches(self) -> list[Finding]:
-        """What a forward at the task's own sizes changes or shares that the reference leaves alone."""
-        own = self._compiling.own.get("own") if self._compiling.own is not None else None
-        effects = own.get("effects") if isinstance(own, Mapping) else None
-        touched = isinstance(effects, Mapping) and any(effects.values()) and self._prepared().full.cap is not None
-        return self._eyes.effects({"effects": effects}) if touched else []
-
-    def _at_own_sizes(self) -> dict[str, object] | None:
-        """What a few programs do at the task's own sizes; None where values were computed there."""
-        if self._gpu is not None or self._prepared().full.cap is None or not runs_without_data(self._task):
-            return None
-        return self._forwards.cover(self._task)
-
-    def _uncovered(self, own: dict[str, object]) -> list[Finding]:
-        """What the kernels leave out at the task's own sizes, where no value was computed."""
-        if conduct.covers(own):
-            return []
-        return conduct.uncovered(own, self._forwards.cover(self._prepared().full.task))
-
-    def _turned(self, own: dict[str, object]) -> Outcome:
-        """Values at sizes at which loops go round that did not yet, and do at the task's own; as far as that is cheap.
-
-        What a loop carries from one round to the next is in no value of the first round.
-        """
-        wanted = conduct.unturned(own)
-        for task in lengths.parts(self._task, self._prepared().full)[:_PARTS] if wanted else ():
-            seen = self._forwards.cover(task)
-            seconds = seen.get("seconds")
-            if not conduct.turned(seen, wanted) or not isinstance(seconds, float) or seconds > _AFFORDED:
-                continue
-            variant = Variant(_TURNS, task, fresh_seed=True, brief=True, patient=True)
-            try:
-                outcome = self._one(variant, False, False)
-            except RunnerFailed as failure:
-                if not _may_turn_down(variant, failure):
-                    raise
-                self._let_go(failure)
-                continue
-            if outcome is not None and not outcome.ok:
-                return outcome
-            wanted = {line: count for line, count in wanted.items() if line not in conduct.turned(seen, wanted)}
-            if not wanted:
-                break
-        return Outcome(True)
 
     def _made_again(self, task: Task) -> bool:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""

@@ -1,0 +1,105 @@
+"""What a candidate does at the task's own sizes, where the interpreter computes no value of a whole forward.
+
+Its answer must look like the reference's, leave alone what that one leaves alone and be stored to in every part, and
+loops that go round there must have been compared at a size where they do. On a GPU values tell all that.
+"""
+
+from collections.abc import Callable, Mapping
+
+from tritonsmith.tasks import lengths
+from tritonsmith.tasks.dry import output_without_data, runs_without_data
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Finding, Mismatch, Task
+from tritonsmith.verify import conduct, outlines
+from tritonsmith.verify.compiling import Compiling
+from tritonsmith.verify.conversation import rows
+from tritonsmith.verify.forwards import Forwards
+from tritonsmith.verify.funnel import Outcome, refused, wrong
+from tritonsmith.verify.material import Fails
+from tritonsmith.verify.sizing import Sizes
+from tritonsmith.verify.watching import Watching
+
+_TURNS = "a size at which loops go round"
+_PARTS, _AFFORDED = 12, 2.5
+"""Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
+as `cover` counts them, without the checks of memory."""
+
+
+class OwnSizes:
+    """Judges one candidate at the task's own sizes."""
+
+    def __init__(
+        self,
+        task: Task,
+        prepared: Callable[[], Sizes],
+        forwards: Forwards,
+        eyes: Watching,
+        compiling: Compiling,
+        cuda: bool,
+        compare: Callable[[Variant], Outcome | None],
+    ) -> None:
+        """`compare` gives the outcome on a variant, None where the candidate turned it down."""
+        self._task, self._prepared, self._forwards, self._eyes = task, prepared, forwards, eyes
+        self._compiling, self._cuda, self._compare = compiling, cuda, compare
+
+    def outcome(self, seen: dict[str, object]) -> Outcome:
+        """What is held against it there; `seen` is what the last forward showed. Raises RunnerFailed."""
+        if (mismatch := self._looks_otherwise()) is not None:
+            return wrong(mismatch)
+        findings = conduct.less_precise(self._compiling.launched or [], rows(seen, "launches")) or self._touches()
+        if findings or self._cuda or self._prepared().full.cap is None or not runs_without_data(self._task):
+            return refused(findings) if findings else Outcome(True)
+        own = self._forwards.cover(self._task)
+        findings = self._uncovered(own)
+        return refused(findings) if findings else self._turned(own)
+
+    def _looks_otherwise(self) -> Mismatch | None:
+        """What of the answer at the task's own sizes, where no value was computed, is no answer's kind, shape or dtype.
+
+        A reference that looks otherwise without data than with it, at the tiny sizes, tells nothing.
+        """
+        seen, tiny = self._compiling.own, self._prepared().tiny.task
+        if seen is None or "own" not in seen or self._prepared().full.cap is None:
+            return None
+        material = self._forwards.material(Variant("as given", tiny))
+        if isinstance(material, Fails) or not runs_without_data(tiny):
+            return None
+        if outlines.outline(output_without_data(tiny)) != outlines.outline(material.truth.native):
+            return None
+        own = seen["own"]
+        told = own.get("output") if isinstance(own, Mapping) else None
+        return outlines.difference(outlines.outline(output_without_data(self._task)), told, not seen.get("zeros"))
+
+    def _touches(self) -> list[Finding]:
+        """What a forward at the task's own sizes changes or shares that the reference leaves alone."""
+        own = self._compiling.own.get("own") if self._compiling.own is not None else None
+        effects = own.get("effects") if isinstance(own, Mapping) else None
+        touched = isinstance(effects, Mapping) and any(effects.values()) and self._prepared().full.cap is not None
+        return self._eyes.effects({"effects": effects}) if touched else []
+
+    def _uncovered(self, own: dict[str, object]) -> list[Finding]:
+        """What the kernels leave out at the task's own sizes, where no value was computed."""
+        if conduct.covers(own):
+            return []
+        return conduct.uncovered(own, self._forwards.cover(self._prepared().full.task))
+
+    def _turned(self, own: dict[str, object]) -> Outcome:
+        """Values at sizes at which loops go round that did not yet, and do at the task's own; as far as that is cheap.
+
+        What a loop carries from one round to the next is in no value of the first round.
+        """
+        wanted = conduct.unturned(own)
+        for task in lengths.parts(self._task, self._prepared().full)[:_PARTS] if wanted else ():
+            seen = self._forwards.cover(task)
+            seconds = seen.get("seconds")
+            if not conduct.turned(seen, wanted) or not isinstance(seconds, float) or seconds > _AFFORDED:
+                continue
+            outcome = self._compare(Variant(_TURNS, task, fresh_seed=True, brief=True, patient=True))
+            if outcome is None:
+                continue
+            if not outcome.ok:
+                return outcome
+            wanted = {line: count for line, count in wanted.items() if line not in conduct.turned(seen, wanted)}
+            if not wanted:
+                break
+        return Outcome(True)
