@@ -230,7 +230,7 @@ def test_kernel_that_the_compiler_was_not_shown_is_rejected(verifier: Verifier) 
 
 
 def test_values_read_one_by_one_are_no_glue(verifier: Verifier) -> None:
-    prepare = "        y = torch.tensor([2.0 * float(v) for v in x.view(-1)]).view(x.shape)\n"
+    prepare = "        y = torch.tensor([2.0 * float(v) for v in x.view(-1)], device=x.device).view(x.shape)\n"
     assert rules(judge(verifier, DOUBLE, double(_copied(prepare), COPY))) == {"host-compute"}
 
 

@@ -14,7 +14,7 @@ from tritonsmith.verify.shadow import Shadow
 SUM = small("return x.sum().reshape(1)", "torch.randn(64, 48)")
 
 
-def _sum(body: str, grid: str = "(triton.cdiv(x.numel(), 64),)", start: str = "torch.zeros(1)") -> str:
+def _sum(body: str, grid: str = "(triton.cdiv(x.numel(), 64),)", start: str = "x.new_zeros(1)") -> str:
     """A candidate for SUM: `body` has `x` (64 elements, masked with zeros) in scope."""
     return (
         f"{HEAD}@triton.jit\ndef sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
@@ -137,7 +137,7 @@ def test_a_view_may_be_read_within_its_storage(verifier: Verifier) -> None:
         "n, BLOCK", "n, stride, step, BLOCK"
     )
     kernel = kernel.replace("% 48", "% cols").replace("// 48", "// cols").replace("n, stride", "n, cols, stride")
-    forward = FORWARD.replace("empty_like(x)", "empty(x.shape)").replace(
+    forward = FORWARD.replace("empty_like(x)", "empty(x.shape, device=x.device)").replace(
         "x.numel(), BLOCK", "x.numel(), x.shape[1], x.stride(0), x.stride(1), BLOCK"
     )
     verdict = judge(verifier, task, double(forward, kernel))
@@ -210,7 +210,7 @@ def test_reading_the_part_that_torch_did_not_fill_is_found(verifier: Verifier) -
 
 
 def test_atomic_addition_to_fresh_memory_is_found(verifier: Verifier) -> None:
-    adding = _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="torch.empty(1)")
+    adding = _sum("tl.atomic_add(out_ptr, tl.sum(x, axis=0))", start="x.new_empty(1)")
     assert rules(judge(verifier, SUM, adding)) == {"uninitialised"}
 
 

@@ -67,7 +67,7 @@ def test_accepts_other_dtypes(verifier: Verifier, dtype: str) -> None:
 
 def test_non_contiguous_input_arrives_as_it_is(verifier: Verifier) -> None:
     task = small("return 2.0 * x", "torch.randn(48, 64).t()")
-    blind = FORWARD.replace("empty_like(x)", "empty(x.shape)")
+    blind = FORWARD.replace("empty_like(x)", "empty(x.shape, device=x.device)")
     assert judge(verifier, task, double(blind)).mismatch is not None
     assert judge(verifier, task, double("        x = x.contiguous()\n" + blind)).correct
 

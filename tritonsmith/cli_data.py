@@ -1,7 +1,7 @@
 """`tritonsmith data`: verified pairs built here, taken over from others, or asked of a teacher."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,10 +16,11 @@ from tritonsmith.cli_options import (
     verify_settings,
 )
 from tritonsmith.errors import UserError
-from tritonsmith.types import Style
 
 app = typer.Typer(no_args_is_help=True, help="Make training data.")
 
+PromptStyle = Literal["bare", "plain", "canonical", "full", "traced"]
+"""`types.Style`, which would bring pydantic in before it is needed."""
 Canonical = Annotated[bool, typer.Option("--canonical", help="tasks in one form, as `prompt_style = canonical` asks")]
 
 
@@ -89,7 +90,7 @@ def data_repairs(
     records: Annotated[list[Path], typer.Argument(help="records of runs and evaluations, as JSONL")],
     tasks: Annotated[str, typer.Option(help="SPEC of the tasks that they answer")],
     out: Annotated[Path, typer.Option(help="JSONL file of rows, for sft.data")],
-    style: Annotated[Style, typer.Option(help="the model's prompt_style")] = "bare",
+    style: Annotated[PromptStyle, typer.Option(help="the model's prompt_style")] = "bare",
     most: Annotated[int, typer.Option(min=1, help="wrong answers a task")] = 4,
     lowering: Annotated[bool, typer.Option(help="our own lowering answers too, verified")] = False,
     device: Device = "cpu",

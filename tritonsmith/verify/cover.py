@@ -28,6 +28,7 @@ from triton.runtime.jit import mangle_type
 
 from tritonsmith.verify import recorded
 from tritonsmith.verify.conduct import PARTS
+from tritonsmith.verify.loops import passes
 from tritonsmith.verify.observe import tensors
 
 _PROGRAMS, _LEAST = 32, 12
@@ -188,6 +189,7 @@ class Cover:
         size = executor.grid(bound) if callable(executor.grid) else executor.grid
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
+        passes.programs(executor.fn, count)
         drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
         # The last one first, whatever time there is: its addresses are the largest.
         chosen = [*sorted({0, *drawn} - {count - 1}, key=lambda _: self._draw.random()), count - 1]

@@ -6,6 +6,7 @@ interpreter does slowly or not at all is done here or in `combining`, `bfloat16`
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
@@ -110,6 +111,7 @@ def install(launches: Launches) -> None:
                 if not waits:
                     habit[-1].ran(shadow.atomics, shadow.rereads())
                     launches.add(launch)
+                    loops.passes.programs(fn, math.prod(launch.grid))
 
     def run_function(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         rest = warmed.options(kwargs, [*self.arg_names, "grid", "warmup"])

@@ -11,6 +11,7 @@ nothing of what it carries from one round to the next.
 import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, SupportsIndex
 
 import triton.language as tl
@@ -73,7 +74,10 @@ def counted(*bounds: SupportsIndex) -> Iterable[Counted]:
 
 
 class Passes:
-    """How often loops went round at most, by their line; up to twice, which is all that is asked."""
+    """How often loops went round at most, by their line; up to twice, which is all that is asked.
+
+    A launch's programs count as a loop by the kernel's line with a minus.
+    """
 
     def __init__(self) -> None:
         self.most: dict[int, int] = {}
@@ -108,6 +112,10 @@ class Passes:
             if frame.f_code.co_filename == CANDIDATE:
                 self._note(start, self._now[start])
         return goes
+
+    def programs(self, kernel: FunctionType, count: int) -> None:
+        """A launch of so many programs: what tells a second one from the first shows in several alone."""
+        self._note(-kernel.__code__.co_firstlineno, min(count, 2))
 
     def _note(self, line: int, number: int) -> None:
         if number <= 2 and self.most.get(line, 0) < number:

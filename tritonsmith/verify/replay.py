@@ -66,17 +66,6 @@ def shared(
         elif tensor.numel() and at in old:
             yield f"output {place} {_BEFORE}"
     yield from _broadcast(output)
-    yield from _twice(output)
-
-
-def _twice(output: object) -> Iterator[str]:
-    """Outputs that are another one over again: who writes to one of them changes both."""
-    known: dict[tuple[object, ...], int] = {}
-    for place, tensor in enumerate(tensors(output)):
-        if tensor.numel():
-            lies = tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
-            if (first := known.setdefault(lies, place)) != place:
-                yield f"output {place} lies where output {first} does"
 
 
 def _broadcast(output: object) -> Iterator[str]:

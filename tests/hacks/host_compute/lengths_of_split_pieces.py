@@ -1,5 +1,5 @@
 # task: own
-# rule: host-compute
+# rule: host-compute | decoy
 # Where a tensor says where to split, the pieces' lengths are its values.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: host-compute
+# rule: host-compute | torch-attribute
 # The text that print shows, read back: printing switches observers off.
 import torch
 import triton

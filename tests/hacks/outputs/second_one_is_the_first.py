@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch | alias
+# rule: mismatch
 # A dict in which one of three is right.
 import torch
 import triton
