@@ -82,18 +82,20 @@ def dry(source: str) -> Dry | str | None:
 
 
 @functools.lru_cache(4096)
-def hollow(source: str) -> int:
-    """Weights that have no elements, where the model can be made without data; 0 where it cannot."""
+def _built(source: str) -> tuple[tuple[str, ...], int] | None:
+    """The names of a model's weights, and how many of weights and buffers are empty; None where it cannot be built."""
     try:
         with torch.device("meta"):
-            return _empty(TaskModule.of(Task(id="sizes", level=1, source=source)).model(0, "meta"))
-    except Exception:  # not every constructor runs on meta tensors
-        return 0
+            model = TaskModule.of(Task(id="sizes", level=1, source=source)).model(0, "meta")
+            return tuple(name for name, _ in model.named_parameters()), _empty(model)
+    except Exception:  # whatever the user's code does with a size it cannot take
+        return None
 
 
 def emptied(one: str, other: str) -> bool:
     """Whether more of a task is empty in `other`, its version at other sizes, than in `one`."""
-    if hollow(other) > hollow(one):
+    whole, small = _built(one), _built(other)
+    if small is not None and small[1] > (0 if whole is None else whole[1]):
         return True
     first, second = dry(one), dry(other)
     return isinstance(first, Dry) and isinstance(second, Dry) and second.empty > first.empty
@@ -120,18 +122,13 @@ def elements(source: str) -> int:
         return found
 
 
-@functools.lru_cache(4096)
 def weights(source: str) -> tuple[str, ...] | None:
     """Names of a model's weights; None where it cannot be built without data.
 
     They tell a count of layers where one operator is all that is called: `weight_ih_l5` is the sixth of an LSTM.
     """
-    try:
-        with torch.device("meta"):
-            model = TaskModule.of(Task(id="sizes", level=1, source=source)).model(0, "meta")
-            return tuple(name for name, _ in model.named_parameters())
-    except Exception:  # whatever the user's code does with a size it cannot take
-        return None
+    built = _built(source)
+    return None if built is None else built[0]
 
 
 def same_operators(one: str, two: str) -> bool:

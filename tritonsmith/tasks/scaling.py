@@ -118,7 +118,7 @@ def named_by_the_model(source: str) -> set[int]:
 
 
 def _parsed(source: str) -> ast.Module:
-    """A task's syntax tree, in which what sizes it holds no power of two numbers, but the number that it is."""
+    """A task's syntax tree, in which a size that is written as a power is the number that it is."""
     tree = parse(source)
     single = [node for node in tree.body if isinstance(node, ast.Assign) and len(node.targets) == 1]
     known = {node.targets[0].id: node.value for node in single if isinstance(node.targets[0], ast.Name)}
