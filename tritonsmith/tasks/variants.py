@@ -66,14 +66,15 @@ class Variant:
 def variants(
     task: Task,
     multi_input: bool,
-    growth: float = 2.0,
+    growth: float | None = 2.0,
     also: Collection[str] = (),
     strided: bool = False,
     light: Task | None = None,
 ) -> list[Variant]:
     """The task as given and, if wanted, extension 1's four others (DESIGN 4.5) and those beyond.
 
-    `growth` is the factor of the larger dimensions; the interpreter, whose time is their product, gets less.
+    `growth` is the factor of the larger dimensions, None to leave them out; the interpreter, whose time is their
+    product, gets less.
     `also` names variants of `hardeners` to add in any case: a task needs them that a null control passes.
     `strided` adds inputs whose elements do not lie in order, which many honest kernels take for granted.
     `light` is the task at a smaller size, for the variants that change values alone: the interpreter's time is in the
@@ -83,13 +84,13 @@ def variants(
     hardening = [variant for variant in hardeners(task) if variant.label in also]
     if not multi_input:
         return [given, *hardening]
-    larger = _resized(task, lambda value: _grow(value, growth))
+    grown = larger(task, growth) if growth is not None else None
     odd, light = odd_sizes(task), light or task
     found = [
         given,
         Variant("values x2", light, factor=2.0),
         Variant("another seed", light, fresh_seed=True),
-        Variant("larger dimensions", larger, fresh_seed=True),
+        *([Variant("larger dimensions", grown, fresh_seed=True)] if grown else []),
         Variant("float16", task, dtype=torch.float16),
         *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
         *distributions(light),
@@ -138,6 +139,11 @@ def odd_sizes(task: Task) -> Task | None:
         if odd.source != same and fits and not emptied(task.source, odd.source):
             return odd
     return None
+
+
+def larger(task: Task, growth: float) -> Task:
+    """The task with its dimensions grown together."""
+    return _resized(task, lambda value: _grow(value, growth))
 
 
 def _resized(task: Task, change: Callable[[int], int]) -> Task:

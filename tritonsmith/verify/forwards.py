@@ -17,6 +17,7 @@ from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFai
 from tritonsmith.verify.material import Draws, Fails, Material, Supply
 from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.room import Room
+from tritonsmith.verify.truth import truth_of
 
 Answer = tuple[dict[str, object], wire.Tree]
 """What a runner saw, and the outputs."""
@@ -83,10 +84,25 @@ class Forwards:
         with self._room.beside():
             try:
                 return self.draws.material(variant)
-            except torch.OutOfMemoryError as error:
+            except torch.OutOfMemoryError:
                 if not self._room.whole:
                     raise
+            # The exception is gone, and with it what it kept alive.
+            torch.cuda.empty_cache()
+            try:
+                return self.draws.material(variant, wide=False)
+            except torch.OutOfMemoryError as error:
                 return Fails(error.with_traceback(None))
+
+    def truth(self, model: nn.Module, inputs: list[object]) -> numerics.Truth:
+        """What the reference answers; in its own dtype alone where all the memory there is does not hold more."""
+        try:
+            return truth_of(model, inputs)
+        except torch.OutOfMemoryError:
+            if not self._room.whole:
+                raise
+        torch.cuda.empty_cache()
+        return truth_of(model, inputs, wide=False)
 
     def existing(self, variant: Variant) -> Material:
         """A variant's material; raises TaskError where the reference fails on it."""

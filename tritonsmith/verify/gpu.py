@@ -86,8 +86,8 @@ class Gpu:
         return self._turns.wanted
 
     def scarce(self) -> bool:
-        """Whether there is hardly any memory left."""
-        return torch.cuda.mem_get_info(self.index)[0] < _SCARCE
+        """Whether less memory is left than this thread plans with, or hardly any: others have taken it then."""
+        return torch.cuda.mem_get_info(self.index)[0] < max(_SCARCE, self._planned_here)
 
     @contextmanager
     def room(self, needs: int) -> Iterator[None]:

@@ -140,12 +140,12 @@ class Draws:
         self._slots: dict[Hashable, _Slot] = {}
         self._lock = threading.Lock()
 
-    def material(self, variant: Variant) -> Material | Fails:
-        """A variant's material."""
+    def material(self, variant: Variant, wide: bool = True) -> Material | Fails:
+        """A variant's material; not `wide` where there is no memory for the reference in float64."""
         with self._slot("material", variant) as slot:
             if isinstance(slot.kept, (Material, Fails)):
                 return slot.kept
-            made = self._material(variant)
+            made = self._material(variant, wide)
             if isinstance(made, Fails) or self._supply.keeps(self, _size(made)):
                 slot.kept = made
                 self._prepare([] if isinstance(made, Fails) else [made.truth])
@@ -237,11 +237,11 @@ class Draws:
         with slot.lock:
             yield slot
 
-    def _material(self, variant: Variant) -> Material | Fails:
+    def _material(self, variant: Variant, wide: bool) -> Material | Fails:
         try:
             inputs = self.inputs(variant)
             model = self.model(variant)
-            truth = replace(truth_of(model, inputs), faint=variant.values != "small")
+            truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant

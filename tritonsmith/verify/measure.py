@@ -84,18 +84,21 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all)
         turns.make_sure()
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
-    reference.clear()
     compiled = subject.compiled(model, sets) if subject.compiled is not None else None
+    number, trials = secrets.randbelow(len(sets)), len(sets)
+    # The truth needs the memory, and after it the runner does.
+    reference.clear()
+    sets.clear()
     if turns.doubt is not None:
         return turns.doubt
     # After all those calls other values lie where one set was, and one more call is timed.
-    number, trials = secrets.randbelow(len(sets)), len(sets)
     with subject.beside():
         if subject.remembers:  # that call is then the first of a model that has seen nothing
             number, trials, model = 0, 1, subject.model()
             subject.build(model)
         inputs = subject.draw()
         truth = subject.truth(model, inputs)
+        gpu.tidy()
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
         talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False})
         room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
@@ -144,8 +147,9 @@ class Reference:
         return (time.perf_counter() - start) / calls
 
     def clear(self) -> None:
-        """Let the outputs go."""
-        self._outputs = [None] * len(self._outputs)
+        """Let the inputs and outputs go; there are no further turns."""
+        self._calls.clear()
+        self._outputs.clear()
 
 
 def _number(value: object) -> float:

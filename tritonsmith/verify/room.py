@@ -1,25 +1,29 @@
 """How much of a GPU a task's variants take, and how far its dimensions may grow; on the CPU there is nothing to plan.
 
-Bytes are counted on the reference without running it. Who waits for whom is `gpu`'s business.
+Bytes are counted on the reference without running it; see `peak`. Who waits for whom is `gpu`'s business.
 """
 
 import contextlib
 from contextlib import AbstractContextManager
 
-from tritonsmith.tasks.format import TaskModule
-from tritonsmith.tasks.variants import Variant
+from tritonsmith.tasks.variants import Variant, larger
 from tritonsmith.types import Task
-from tritonsmith.verify import observe, roofline
+from tritonsmith.verify.footprint import footprint
 from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.peak import peak
 from tritonsmith.verify.sizing import Sizes
 
-_LARGE = 1 << 28
-"""Bytes of inputs, weights and outputs from which a variant's memory is given back to the GPU at once."""
+_UNKNOWN = 2 << 30
+"""Bytes that are planned with for a reference of which nothing is known without data."""
+_LARGE = 3 << 29
+"""Planned bytes from which on a variant's memory is given back to the GPU as soon as nobody needs it."""
 _MOST_ELEMENTS = (1 << 31) - 1
 """A kernel whose offsets have 32 bits is right for every tensor it was asked for; larger ones are another task."""
-_PEAK = 10
-"""Memory a variant takes at most, in multiples of its inputs, weights and outputs: the runner's copies, the
-reference in two precisions, and the comparison."""
+_GROWTHS = 2.0, 1.5, 1.25, 1.1, 1.05
+_MODEST, _BRIEF = 8 << 30, 2e12
+"""Planned bytes, and operations, up to which larger dimensions may cost any multiple of what the task's own do; beyond
+them they may take so much more:"""
+_TIMES_BYTES, _TIMES_WORK = 1.5, 4.0
 
 
 class Room:
@@ -42,30 +46,49 @@ class Room:
         return self._gpu is not None and self._gpu.whole
 
     def needs(self, variant: Variant) -> int:
-        """Bytes of GPU memory that a variant takes at its peak; 0 on the CPU."""
+        """Bytes of GPU memory that a variant takes at most, on the judge's side and the runner's; 0 on the CPU.
+
+        That is while what was timed is compared with the truth. What is given: the judge's, the runner's, and the
+        runner's place for other contents. Outputs: one on each side. The reference in float64, twice its own peak. And
+        what a library may take beside, of which nobody tells: the largest tensor in float64.
+        """
         if self._gpu is None:
             return 0
-        found = roofline.footprint(variant.task)
-        return int(_PEAK * found.memory) if found else _LARGE
+        found = peak(variant.task)
+        if found is None:
+            return _UNKNOWN
+        return 3 * found.given + 2 * found.made + 2 * found.most + 8 * found.largest
+
+    def settle(self, needs: int) -> None:
+        """Give back what torch keeps of what the judge computed for a large variant: its runner needs it now."""
+        if self._gpu is not None and self.large(needs):
+            self._gpu.tidy()
 
     @staticmethod
     def large(needs: int) -> bool:
         """Whether what a variant takes must be given back before anything else is done."""
-        return needs > _PEAK * _LARGE
+        return needs > _LARGE
 
-    def growth(self, prepared: Sizes) -> float:
-        """The factor of the larger dimensions: less on the interpreter, and where offsets would outgrow 32 bits."""
+    def growth(self, prepared: Sizes) -> float | None:
+        """The factor of the larger dimensions: less on the interpreter, and where that would take too much.
+
+        None where offsets would outgrow 32 bits, or a GPU's memory, at any.
+        """
         if self._gpu is None:
             return 2.0 if prepared.full.cap is None else 1.25
-        given = self.needs(Variant("as given", self._task)) // _PEAK
-        room = min(_MOST_ELEMENTS / max(_largest(self._task), 1), self._gpu.usable / _PEAK / max(1, given))
-        return next((growth for growth in (2.0, 1.5, 1.25, 1.1) if growth**2 <= room), 1.05)
+        task, usable = prepared.full.task, self._gpu.usable
+        most = min(usable, max(_MODEST, int(_TIMES_BYTES * self.needs(Variant("as given", task)))))
+        work = max(_BRIEF, _TIMES_WORK * _work(task))
+        for growth in _GROWTHS:
+            grown = larger(task, growth)
+            found, needs = peak(grown), self.needs(Variant("larger dimensions", grown))
+            fits = found is None or found.largest <= _MOST_ELEMENTS
+            if fits and needs <= most and _work(grown) <= work:
+                return growth
+        return None
 
 
-def _largest(task: Task) -> int:
-    """Elements of the largest input, found without allocating it."""
-    try:
-        drawn = TaskModule.of(task).inputs(0, "meta")
-    except Exception:  # not every get_inputs runs on meta tensors
-        return 0
-    return max((t.numel() for t in observe.tensors(drawn)), default=0)
+def _work(task: Task) -> float:
+    """Operations of a reference's products; 0 where they are not known."""
+    found = footprint(task)
+    return found.flops if found else 0.0

@@ -16,7 +16,6 @@ from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.gpu import Gpu
 from tritonsmith.verify.room import Room
-from tritonsmith.verify.truth import truth_of
 
 
 class Timed:
@@ -69,7 +68,7 @@ class Timed:
                 model=lambda: self._forwards.draws.model(variant),
                 draw=lambda: self._forwards.draws.inputs(variant),
                 build=lambda model: self._forwards.build("cuda", variant, model),
-                truth=truth_of,
+                truth=self._forwards.truth,
                 sets=1 if self._room.large(needs) else 3,
                 compiled=self._compiled_ms(gpu) if self._settings.compile_baseline else None,
                 remembers=remembers,

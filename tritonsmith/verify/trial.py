@@ -262,6 +262,7 @@ class Trial:
                 self._finite = material.finite
             elif not (material.usable if self._finite else usable(variant, material.truth.native, False)):
                 return None
+            self._room.settle(needs)
             seen, output = self._forwards.run(variant, material, again)
             if seen.get("stopped"):
                 return None
@@ -377,8 +378,12 @@ class Trial:
         """Whether torch makes the output of very different inputs too; see `conduct.made_by_torch`."""
         variant = Variant("values x -1000", task, factor=-1000.0)
         try:
-            with self._room.taken(self._room.needs(variant)):
-                seen, _ = self._forwards.run(variant, self._forwards.existing(variant))
+            with self._room.taken(needs := self._room.needs(variant)):
+                material = self._forwards.existing(variant)
+                self._room.settle(needs)
+                seen, _ = self._forwards.run(variant, material)
+                if self._room.large(needs):
+                    self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed:
             return True
         return self._made(seen)

@@ -27,20 +27,25 @@ _MUCH = 1 << 20
 """Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
 
 
-def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[object]] = ()) -> Truth:
+def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[object]] = (), wide: bool = True) -> Truth:
     """Both outputs of the reference; raises whatever its code raises in its own dtype.
 
-    `earlier` are calls that it has answered before, where its answer depends on them.
+    `earlier` are calls that it has answered before, where its answer depends on them. Not `wide`: there is no memory
+    for it in float64, and it is its own truth.
     """
     native = _detached(forward(used(model, earlier) if earlier else model, inputs))
-    double, wide = copy.deepcopy(model).double(), _wide(inputs)
+    if not wide:
+        return Truth(native, native, kind=_kind(model, inputs))
+    double, widened = copy.deepcopy(model).double(), _wide(inputs)
     products, much = _Products(), _much(native, model, inputs)
     try:
         double = used(double, map(_wide, earlier)) if earlier else double
         with products if much else nullcontext():
-            exact = _detached(forward(double, wide))
+            exact = _detached(forward(double, widened))
+    except torch.OutOfMemoryError:
+        raise  # says something of the GPU, and nothing of the reference
     except Exception:  # a reference that insists on its dtype is its own truth
-        exact, double, wide, much = native, model, inputs, 0
+        exact, double, widened, much = native, model, inputs, 0
     summed = 0 if products.found else much
     unit = _unit(native, inputs)
     kind = _kind(model, inputs)
@@ -49,7 +54,7 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
 
     def nearby(number: int) -> object:
         with seeded(number):
-            moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in wide]
+            moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in widened]
         return forward(double, moved)
 
     return Truth(exact, native, nearby, summed, kind=kind)
