@@ -81,6 +81,10 @@ def _matmul(op: Op, make: Maker) -> Value | None:
         return _sum(make, product, [len(product.shape) - 2])
     if (scaled := _scaled(make, a, b)) is not None:
         return scaled
+    if b.shape[-1] == 1 and len(b.shape) == 2:
+        column = make("squeeze", b.shape[:1], b.dtype, self=b, dim=1)
+        product = _mul(make, a, column)
+        return _unsqueezed(make, _sum(make, product, [len(product.shape) - 1]), len(product.shape) - 1)
     name = "matmul" if op.name == "linalg_matmul" else op.name
     (left, by_left), (right, by_right) = _straight(make, a), _straight(make, b)
     return make(name, op.result.shape, op.result.dtype, self=left, other=right, transposed=(by_left, by_right))
