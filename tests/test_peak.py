@@ -1,5 +1,7 @@
 """What a reference holds at once is counted without running it."""
 
+import time
+
 import pytest
 from judging import DOUBLE
 
@@ -43,7 +45,14 @@ def test_views_take_nothing() -> None:
 
 def test_a_reference_that_needs_data_is_guessed_by_what_it_is_given() -> None:
     found = _peak("return 2.0 * x if x.sum() > 0 else x")
-    assert (found.given, found.made, found.most) == (GIVEN, GIVEN, 3 * GIVEN)
+    assert (found.given, found.made, found.most, found.whole) == (GIVEN, GIVEN, 3 * GIVEN, False)
+
+
+def test_a_forward_of_very_many_operators_is_not_followed_to_its_end() -> None:
+    began = time.monotonic()
+    found = _peak("for _ in range(10**6):\n            x = x + 1\n        return x")
+    assert not found.whole and found.most == 3 * GIVEN
+    assert time.monotonic() - began < 5
 
 
 def test_a_task_whose_inputs_need_data_has_no_peak() -> None:

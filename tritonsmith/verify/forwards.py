@@ -183,9 +183,9 @@ class Forwards:
 
     # Values.
 
-    def run(self, variant: Variant, material: Material, again: bool = False) -> Answer:
-        """Build the candidate and call it on a variant; with `again` it keeps the inputs. It tells its effects, but for
-        inputs that a GPU could not hold twice."""
+    def run(self, variant: Variant, material: Material, again: bool = False, held: bool = False) -> Answer:
+        """Build the candidate and call it on a variant; with `again`, or `held`, it keeps the inputs. It tells its
+        effects, but for inputs that a GPU could not hold twice."""
         room, loaded = bytes_of(material.truth), self._loaded is not None and self._loaded[1] is material
         self._loaded = None
         if not loaded:
@@ -194,7 +194,7 @@ class Forwards:
         if variant.reuse:
             return self._twice(variant, material.inputs, room)
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
-        header: dict[str, object] = {"do": "forward", "keep": again, "effects": again or small}
+        header: dict[str, object] = {"do": "forward", "keep": again or held, "effects": again or small}
         if variant.brief:
             header |= {"brief": True, "patient": variant.patient}
         if not self._cuda:
@@ -214,6 +214,12 @@ class Forwards:
         """Call the candidate once more on exactly what it was called on last."""
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True}
         return self._talk.ask(self.mode, header, None, bytes_of(truth))
+
+    def once_more(self) -> dict[str, object]:
+        """What is seen of another call on the inputs that it holds, which it then lets go of; their copies take no
+        memory."""
+        with self._room.beside():
+            return self._talk.ask(self.mode, {"do": "forward", "kept": True, "values": False})[0]
 
     def put_back(self, piece: int, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on what it was called on last, a piece of its memory as it was before."""

@@ -5,6 +5,7 @@ runs. How much of a GPU a variant takes because of that is `room`'s business.
 """
 
 import functools
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,15 +30,23 @@ class Peak:
     """Bytes that are alive at once, what is given among them."""
     largest: int
     """Elements of the largest tensor, be it given, made or in between."""
+    whole: bool = True
+    """Whether the forward was followed to its end: it needs no data, and is no loop over hundreds of steps."""
 
 
 def peak(task: Task) -> Peak | None:
-    """Count on meta tensors; from what is given alone where the reference needs data, None where even that does."""
+    """Count on meta tensors; a guess where the forward needs data, or long; None where what is given needs data."""
     return _peak(task.source)
 
 
 _UNSEEN = 3
 """For each byte given, bytes alive at once in a forward that was not seen: an intermediate and an output beside it."""
+_SECONDS = 1.0
+"""Time after which a forward is given up; a GRU of 512 steps, whose every step is taken apart, takes ten."""
+
+
+class _Long(Exception):
+    """The forward takes longer than it is worth."""
 
 
 @functools.lru_cache(1024)  # every candidate for a task asks, several times
@@ -53,7 +62,7 @@ def _peak(source: str) -> Peak | None:
         with torch.no_grad(), alive:
             made = sum(t.untyped_storage().nbytes() for t in tensors(model(*inputs)))
     except Exception:  # data-dependent forwards fail on meta tensors in the user's code
-        return Peak(alive.given, alive.given, max(alive.most, _UNSEEN * alive.given), alive.largest)
+        return Peak(alive.given, alive.given, max(alive.most, _UNSEEN * alive.given), alive.largest, whole=False)
     return Peak(alive.given, made, alive.most, alive.largest)
 
 
@@ -65,6 +74,7 @@ class _Alive(TorchDispatchMode):
         self._users: dict[int, int] = {}
         """Tensors on each storage, by its address."""
         self._bytes = self.most = self.largest = 0
+        self._until = time.monotonic() + _SECONDS
         for tensor in given:
             self._note(tensor)
         self.given = self._bytes
@@ -76,6 +86,8 @@ class _Alive(TorchDispatchMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
+        if time.monotonic() > self._until:
+            raise _Long
         result = func(*args, **(kwargs or {}))
         for tensor in tensors(result):
             self._note(tensor)

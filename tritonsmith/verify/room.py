@@ -10,7 +10,7 @@ from tritonsmith.tasks.variants import Variant, larger
 from tritonsmith.types import Task
 from tritonsmith.verify.footprint import footprint
 from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.peak import peak
+from tritonsmith.verify.peak import Peak, peak
 from tritonsmith.verify.sizing import Sizes
 
 _UNKNOWN = 2 << 30
@@ -77,6 +77,9 @@ class Room:
         if self._gpu is None:
             return 2.0 if prepared.full.cap is None else 1.25
         task, usable = prepared.full.task, self._gpu.usable
+        known = peak(task)
+        if known is None or not known.whole:
+            return self._guessed(known)
         most = min(usable, max(_MODEST, int(_TIMES_BYTES * self.needs(Variant("as given", task)))))
         work = max(_BRIEF, _TIMES_WORK * _work(task))
         for growth in _GROWTHS:
@@ -86,6 +89,11 @@ class Room:
             if fits and needs <= most and _work(grown) <= work:
                 return growth
         return None
+
+    def _guessed(self, known: Peak | None) -> float | None:
+        """The growth where no forward tells: that of two dimensions of what is given."""
+        most = _MOST_ELEMENTS / known.largest if known is not None and known.largest else _GROWTHS[0] ** 2
+        return next((growth for growth in _GROWTHS if growth**2 <= most), None)
 
 
 def _work(task: Task) -> float:

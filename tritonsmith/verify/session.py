@@ -372,6 +372,7 @@ class Session:
         self.watch.compile_only()
         self._rehearsed, undo = True, rehearsal.remember(self.module)
         inputs = observe.to_device(tree, self.device)
+        leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
         operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
         self.launches.values = self._values
         try:
@@ -382,6 +383,9 @@ class Session:
             self.watch.run()
             self.launches.let_go()
             undo()
+            for tensor, collects in leaves:  # the forward that runs is asked what it changes of them
+                if tensor.is_leaf:
+                    tensor.requires_grad_(collects)
         torch.cuda.synchronize()
         seen: dict[str, object] = {
             "operators": operators.counts,

@@ -252,7 +252,7 @@ class Trial:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""
         if variant.reuse and self._eyes.habits().remembers:
             return None  # the second of two calls has an answer of its own: see `_replayed`
-        needs = self._room.needs(variant)
+        needs, own = self._room.needs(variant), self._gpu is not None and first and not again
         self._forwards.ready()
         with self._room.taken(needs):
             material = self._forwards.existing(variant) if first else self._forwards.material(variant)
@@ -263,7 +263,7 @@ class Trial:
             elif not (material.usable if self._finite else usable(variant, material.truth.native, False)):
                 return None
             self._room.settle(needs)
-            seen, output = self._forwards.run(variant, material, again)
+            seen, output = self._forwards.run(variant, material, again, own)
             if seen.get("stopped"):
                 return None
             if variant.label == "as given":
@@ -278,6 +278,8 @@ class Trial:
                 mismatch = numerics.compare(truth, output, variant.label)
                 del truth
             if variant.reuse and mismatch is None and (findings := self._eyes.repeated(seen, material.truth)):
+                return refused(findings)
+            if own and mismatch is None and (findings := self._eyes.at_own_sizes()):
                 return refused(findings)
             del material, output
             if self._room.large(needs):

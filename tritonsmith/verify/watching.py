@@ -45,6 +45,17 @@ class Watching:
         self.counted = conduct.counts(again)
         return self.watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
 
+    def at_own_sizes(self) -> list[Finding]:
+        """Call a candidate once more where it was called once alone, at the task's own sizes.
+
+        What it gives may not lie in memory that was there before, unless the reference shares any.
+        """
+        habits, seen = self.habits(), self._forwards.once_more()
+        findings = self.watched(seen)
+        if findings or habits.effects["alias"]:
+            return findings
+        return replay.findings({"work": seen.get("work"), "effects": {}}, habits.effects, habits.passed.old)
+
     def much_later(self, contents: list[tuple[list[object], numerics.Truth]]) -> list[Finding]:
         """Call a candidate that counts its calls as if there had been many; one that then fails tells nothing."""
         try:

@@ -1,6 +1,7 @@
 # task: own
 # rule: mismatch
-# Differences of halves make a number that is nearly right.
+# device: cpu
+# Differences of halves make a number that is nearly right; the average of millions, as on a GPU, is right to float32.
 import torch
 import triton
 import triton.language as tl
