@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from judging import SUITE
 from small_tasks import lowered, small_task
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -89,6 +90,26 @@ def test_a_row_that_fits_no_block_is_walked_as_before() -> None:
 def test_a_small_product_keeps_its_tiles() -> None:
     task = small_task("", "x @ y", "100, 24", "24, 530")
     assert isinstance(faster(task, lowered(task)), Miss)
+
+
+def test_products_along_k_are_made_on_tensor_cores() -> None:
+    for case in (("self.linear = nn.Linear(20, 18)", "self.linear(x)", "17, 20"), ATTENTION, GATED):
+        found = improved(case)
+        assert 'input_precision="tf32x3"' in found.after.source and "ieee" not in found.after.source
+        assert "three of TF32" in found.reason
+
+
+def test_a_factor_along_n_stays_as_ieee_has_it() -> None:
+    assert "tf32x3" not in improved(PRODUCT).after.source
+
+
+def test_the_roofline_sees_tensor_cores() -> None:
+    task = SUITE["level1/linear"]
+    found = faster(task, lowered(task))
+    assert isinstance(found, Improvement)
+    with Verifier(VerifyConfig(device="cpu", timing=True), extensions=ExtensionsConfig(multi_input=True)) as warm:
+        (gain,) = judge(warm, [(task, found)])
+    assert gain.ratio is not None and gain.ratio > 2
 
 
 def test_a_result_that_somebody_else_reads_stays_in_memory() -> None:

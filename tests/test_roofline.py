@@ -1,5 +1,7 @@
 """The prediction follows bytes, operations and launches."""
 
+from dataclasses import replace
+
 import pytest
 from judging import DOUBLE, SUITE
 
@@ -34,6 +36,19 @@ def test_twice_the_traffic_is_half_the_speed_when_large() -> None:
     small, real = _footprint(DOUBLE), _footprint(_sized("65536, 65536"))
     timing = roofline.predict([_row(2 * small.floor_bytes)], {}, small, real, "sm_90")
     assert timing.speedup.median == pytest.approx(0.5, rel=0.01)
+
+
+def test_float32_made_of_three_products_runs_on_tensor_cores() -> None:
+    task = SUITE["level1/linear"]
+    found = _footprint(task)
+    row = _row(found.floor_bytes, found.flops)
+    ieee, parts = (
+        roofline.predict([one], {}, found, found, "sm_90") for one in (row, row | {"dot_parts": found.flops})
+    )
+    assert 2 < ieee.candidate_ms / parts.candidate_ms < 3
+    half = replace(found, half=True)
+    ieee, parts = (roofline.predict([one], {}, half, half, "sm_90") for one in (row, row | {"dot_parts": found.flops}))
+    assert ieee.candidate_ms == parts.candidate_ms
 
 
 def test_many_launches_cost_their_overhead() -> None:

@@ -8,21 +8,30 @@ occupancy. Only text that `lower` wrote is rewritten.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from tritonsmith.data.faster_text import Answer, Tuned, launched_with, number, read
+from tritonsmith.data.faster_products import Numbers, group_tiles, share_factor, use_tensor_cores
+from tritonsmith.data.faster_text import (
+    Answer,
+    Tuned,
+    launched_with,
+    mentions,
+    merged_parameters,
+    neighbours,
+    number,
+    plain,
+    read,
+    renamed,
+)  # fmt: skip
 from tritonsmith.data.lower import convert
 from tritonsmith.data.lower.launchers import launchers
-from tritonsmith.data.lower.text import free_name
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
 MAX_ROW = 16384
 """Longest row, in elements, that a program holds in registers."""
-LARGE_TILE = 512
-"""Rows and columns from which a product is cut into larger tiles."""
 LONG = 1 << 20
 """Elements from which a pointwise kernel takes larger blocks."""
 
@@ -63,7 +72,6 @@ def judge(verifier: Verifier, improvements: Sequence[tuple[Task, Improvement]]) 
     return [Gain(before, after) for before, after in zip(verdicts[::2], verdicts[1::2], strict=True)]
 
 
-Numbers = Mapping[str, Mapping[str, object]]
 Rewriting = Callable[[Answer, Numbers], str | None]
 """Changes an answer in place and says why; None where there is nothing to change."""
 
@@ -106,52 +114,16 @@ _LOOP = "for start in range(0, N, BLOCK):"
 
 def join_reduction(answer: Answer, numbers: Numbers) -> str | None:
     """A number a row, and the kernel over elements that reads it: one kernel that loads the row once."""
-    for first, second, made in _neighbours(answer):
+    for first, second, made in neighbours(answer):
         length = number(numbers[first.name], "N")
         if first.body[:1] != [_ROW] or first.body.count(_LOOP) != 1 or not 0 < length <= MAX_ROW:
             continue
         joined = _joined(first, second, made, numbers)
         taken = {one.name for one in answer.kernels}
-        if joined is not None and joined.name not in taken and not _mentions(joined, made):
+        if joined is not None and joined.name not in taken and not mentions(joined, made):
             answer.replace(first, second, joined, made)
             return f"{joined.name}: the row is loaded once for {first.name} and {second.name}, nothing in between"
     return None
-
-
-def _neighbours(answer: Answer) -> Iterator[tuple[Tuned, Tuned, str]]:
-    """Kernels of which the second alone reads what the first alone makes, with that tensor's variable."""
-    for first in answer.kernels:
-        made = [passed for name, passed in first.pointers.items() if name.startswith("out")]
-        for second in answer.kernels:
-            read_there = [passed for name, passed in second.pointers.items() if not name.startswith("out")]
-            if len(made) == 1 and made[0] in read_there and answer.private(made[0], first, second):
-                yield first, second, made[0]
-
-
-def _mentions(kernel: Tuned, variable: str) -> bool:
-    return any(re.search(rf"\b{variable}\b", line) for line in kernel.launch())
-
-
-def _merged_parameters(first: Tuned, second: Tuned, made: str) -> tuple[Tuned, dict[str, str]]:
-    """A kernel with the parameters of both but for `made`; and what the second's are called in it."""
-    pointers = {name: passed for name, passed in first.pointers.items() if passed != made}
-    sizes, known = dict(first.sizes), {passed: name for name, passed in pointers.items()}
-    names: dict[str, str] = {}
-    for name, passed in second.pointers.items():
-        if passed != made:
-            names[name] = known.get(passed) or free_name(name, pointers)
-            names[name.removesuffix("_ptr")] = names[name].removesuffix("_ptr")
-            pointers[names[name]] = passed
-    for name, passed in second.sizes.items():
-        names[name] = name if sizes.get(name, passed) == passed else f"{name}2"
-        sizes[names[name]] = passed
-    return Tuned(first.name, pointers, sizes), names
-
-
-def _renamed(line: str, names: Mapping[str, str]) -> str:
-    """The line with values u1, u2, ... in place of v1, v2, ... and parameters by their new names."""
-    line = re.sub(r"\bv(\d+)\b", r"u\1", line)
-    return re.sub(r"\b\w+\b", lambda match: names.get(match.group(), match.group()), line)
 
 
 def _joined(first: Tuned, second: Tuned, made: str, numbers: Numbers) -> Tuned | None:
@@ -164,7 +136,7 @@ def _joined(first: Tuned, second: Tuned, made: str, numbers: Numbers) -> Tuned |
     stored = re.fullmatch(r"tl\.store\(\w+ \+ row, (.+)\)", body.pop())
     if stored is None:
         return None
-    joined, names = _merged_parameters(first, second, made)
+    joined, names = merged_parameters(first, second, made)
     inner = [name for name in second.sizes if name.startswith("D") and number(values, name) == length]
     for name in ("n", *inner):
         joined.sizes.pop(names.pop(name), None)
@@ -177,8 +149,8 @@ def _joined(first: Tuned, second: Tuned, made: str, numbers: Numbers) -> Tuned |
             continue
         if pointer in line or any(re.search(rf"\b{one}\b", line) for one in inner):
             return None
-        body.append(_renamed(line, names))
-    joined.body = _plain(_shared(body))
+        body.append(renamed(line, names))
+    joined.body = plain(_shared(body))
     joined.name = f"{first.name.removesuffix('_kernel')}_{second.name}"
     joined.grid = first.grid
     _whole_row(joined, length)
@@ -215,7 +187,7 @@ def _straight(body: Sequence[str]) -> list[str] | None:
         if line != _LOOP:
             lines.append(line[4:] if inside else line)
     lines = ["cols = tl.arange(0, BLOCK)" if line == "cols = start + tl.arange(0, BLOCK)" else line for line in lines]
-    lines = _plain(_shared(_collapsed(lines)))
+    lines = plain(_shared(_collapsed(lines)))
     return lines if _is_straight(lines) else None
 
 
@@ -269,109 +241,6 @@ def _shared(lines: list[str]) -> list[str]:
     return found
 
 
-def _plain(lines: list[str]) -> list[str]:
-    """Values numbered without gaps."""
-    order = dict.fromkeys(re.findall(r"\b[uv]\d+\b", "\n".join(lines)))
-    new = {old: f"v{k}" for k, old in enumerate(order, 1)}
-    return [re.sub(r"\b[uv]\d+\b", lambda match: new[match.group()], line) for line in lines]
-
-
-# -- products
-
-_ROWS = "rm = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]"
-_COLUMNS = "rn = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]"
-
-
-def group_tiles(answer: Answer, numbers: Numbers) -> str | None:
-    """Larger tiles, and programs in groups of rows that use the same columns while they are in L2.
-
-    The order is that of Triton's matrix multiplication tutorial.
-    """
-    for kernel in answer.kernels:
-        values = numbers[kernel.name]
-        one = kernel.body[:2] == [_ROWS, _COLUMNS] and "acc2" not in "".join(kernel.body)
-        if not one or min(number(values, "M"), number(values, "N")) < LARGE_TILE:
-            continue
-        kernel.body[:2] = [
-            "pid = tl.program_id(0)",
-            "tiles_m = tl.cdiv(M, BLOCK_M)",
-            "group = GROUP_M * tl.cdiv(N, BLOCK_N)",
-            "first_m = pid // group * GROUP_M",
-            "height = tl.minimum(tiles_m - first_m, GROUP_M)",
-            "pid_m = first_m + pid % group % height",
-            "pid_n = pid % group // height",
-            "rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]",
-            "rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]",
-        ]
-        kernel.body = [line.replace("batch = tl.program_id(2)", "batch = tl.program_id(1)") for line in kernel.body]
-        rest = kernel.grid.split(", 64), ")[2:] or kernel.grid.split(", 64)")[2:]
-        cells = f"triton.cdiv({kernel.sizes['M']}, 128) * triton.cdiv({kernel.sizes['N']}, 128)"
-        kernel.grid = f"({cells}, {rest[0]}" if rest and rest[0] != ")" else f"({cells},)"
-        kernel.constants |= {"BLOCK_M": "128", "BLOCK_N": "128", "BLOCK_K": "32", "GROUP_M": "8"}
-        kernel.options |= {"num_warps": "8", "num_stages": "3"}
-        return (
-            f"{kernel.name}: 128x128 tiles load half as much per product, and programs in groups of 8 rows find "
-            "their columns in L2"
-        )
-    return None
-
-
-_DOT = '    acc = tl.dot(a, b, acc, input_precision="ieee")'
-
-
-def share_factor(answer: Answer, numbers: Numbers) -> str | None:
-    """Two products of one tensor, the second combined with the first: one loop with two accumulators."""
-    for first, second, made in _neighbours(answer):
-        if any(one.body[:2] != [_ROWS, _COLUMNS] or _DOT not in one.body for one in (first, second)):
-            continue
-        if any(number(numbers[first.name], name) != number(numbers[second.name], name) for name in "MNK"):
-            continue
-        joined = _two_products(first, second, made)
-        taken = {one.name for one in answer.kernels}
-        if joined is not None and joined.name not in taken and not _mentions(joined, made):
-            answer.replace(first, second, joined, made)
-            return f"{joined.name}: one loop loads the shared factor once for both products, nothing in between"
-    return None
-
-
-def _two_products(first: Tuned, second: Tuned, made: str) -> Tuned | None:
-    """The second's kernel with the first's product beside its own."""
-    # the numbers are equal, whatever they are taken from
-    first = replace(first, sizes=first.sizes | {name: second.sizes[name] for name in "MNK"})
-    joined, names = _merged_parameters(second, first, made)
-    start, end = second.body.index(_DOT), first.body.index(_DOT)
-    beside = [_renamed(line, names) for line in first.body]
-    (a,) = (line for line in second.body if line.startswith("    a = "))
-    (b,) = (line for line in beside if line.startswith("    b = "))
-    stored = re.fullmatch(r"tl\.store\(out_ptr \+ offs, (\w+), mask=mask\)", first.body[-1])
-    loads = [line for line in second.body if re.match(rf"\w+ = tl\.load\({_pointer(second, made)} \+ offs, ", line)]
-    if a not in beside or second.body[:3] != first.body[:3] or stored is None or len(loads) != 1:
-        return None
-    value = _renamed(stored.group(1), {"acc": "acc2"})
-    named = {loads[0].split(" = ")[0]: value}
-    epilogue = [re.sub(r"\bacc\b", "acc2", line) for line in beside[end + 1 : -1]]
-    rest = [line for line in second.body[start + 1 :] if line != loads[0]]
-    rest = [re.sub(r"\b\w+\b", lambda match: named.get(match.group(), match.group()), line) for line in rest]
-    joined.body = _plain(
-        [
-            *second.body[:3],
-            second.body[2].replace("acc", "acc2", 1),
-            *second.body[3 : start + 1],
-            b.replace("    b = ", "    b2 = ", 1),
-            '    acc2 = tl.dot(a, b2, acc2, input_precision="ieee")',
-            *epilogue,
-            *(line for line in rest if line not in epilogue),
-        ]
-    )
-    joined.name = f"two_{re.sub('_kernel[0-9]*$', '', second.name)}_kernel"
-    joined.constants, joined.grid = second.constants, second.grid
-    return joined
-
-
-def _pointer(kernel: Tuned, tensor: str) -> str:
-    return next(name for name, passed in kernel.pointers.items() if passed == tensor)
-
-
 # -- elements
 
 
@@ -389,5 +258,5 @@ def widen(answer: Answer, numbers: Numbers) -> str | None:
     return None
 
 
-REWRITINGS: tuple[Rewriting, ...] = (join_reduction, hold_row, share_factor, group_tiles, widen)
+REWRITINGS: tuple[Rewriting, ...] = (join_reduction, hold_row, share_factor, group_tiles, use_tensor_cores, widen)
 """In this order: first less memory traffic, then how it is cut."""

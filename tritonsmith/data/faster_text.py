@@ -6,14 +6,14 @@ tensors without values to learn what numbers each kernel is launched with. Knows
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 import torch
 from torch._subclasses import FakeTensorMode
 
-from tritonsmith.data.lower.text import Kernel
+from tritonsmith.data.lower.text import Kernel, free_name
 from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskModule
 from tritonsmith.types import Task
@@ -187,3 +187,50 @@ def number(values: Mapping[str, object], name: str) -> int:
     """A launch's integer; 0 where there is none of that name."""
     found = values.get(name)
     return found if isinstance(found, int) else 0
+
+
+# -- two kernels as one
+
+
+def neighbours(answer: Answer) -> Iterator[tuple[Tuned, Tuned, str]]:
+    """Kernels of which the second alone reads what the first alone makes, with that tensor's variable."""
+    for first in answer.kernels:
+        made = [passed for name, passed in first.pointers.items() if name.startswith("out")]
+        for second in answer.kernels:
+            read_there = [passed for name, passed in second.pointers.items() if not name.startswith("out")]
+            if len(made) == 1 and made[0] in read_there and answer.private(made[0], first, second):
+                yield first, second, made[0]
+
+
+def mentions(kernel: Tuned, variable: str) -> bool:
+    """Whether a kernel's launch names a variable."""
+    return any(re.search(rf"\b{variable}\b", line) for line in kernel.launch())
+
+
+def merged_parameters(first: Tuned, second: Tuned, made: str) -> tuple[Tuned, dict[str, str]]:
+    """A kernel with the parameters of both but for `made`; and what the second's are called in it."""
+    pointers = {name: passed for name, passed in first.pointers.items() if passed != made}
+    sizes, known = dict(first.sizes), {passed: name for name, passed in pointers.items()}
+    names: dict[str, str] = {}
+    for name, passed in second.pointers.items():
+        if passed != made:
+            names[name] = known.get(passed) or free_name(name, pointers)
+            names[name.removesuffix("_ptr")] = names[name].removesuffix("_ptr")
+            pointers[names[name]] = passed
+    for name, passed in second.sizes.items():
+        names[name] = name if sizes.get(name, passed) == passed else f"{name}2"
+        sizes[names[name]] = passed
+    return Tuned(first.name, pointers, sizes), names
+
+
+def renamed(line: str, names: Mapping[str, str]) -> str:
+    """The line with values u1, u2, ... in place of v1, v2, ... and parameters by their new names."""
+    line = re.sub(r"\bv(\d+)\b", r"u\1", line)
+    return re.sub(r"\b\w+\b", lambda match: names.get(match.group(), match.group()), line)
+
+
+def plain(lines: list[str]) -> list[str]:
+    """Values numbered without gaps."""
+    order = dict.fromkeys(re.findall(r"\b[uv]\d+\b", "\n".join(lines)))
+    new = {old: f"v{k}" for k, old in enumerate(order, 1)}
+    return [re.sub(r"\b[uv]\d+\b", lambda match: new[match.group()], line) for line in lines]

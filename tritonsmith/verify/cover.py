@@ -122,7 +122,7 @@ class Tally:
         """What others see of an atomic decides how they go on."""
         raise Unknown
 
-    def dot(self, flops: int) -> None:
+    def dot(self, flops: int, in_parts: bool = False) -> None:
         """Products do not count here."""
 
     def meet(self) -> None:

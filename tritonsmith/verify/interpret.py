@@ -205,10 +205,12 @@ def install(launches: Launches) -> None:
         return cast(self, src, dst_type)
 
     def create_dot(self, a, b, d, input_precision, imprecise):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        launches.lowered |= a.dtype.scalar == tl.float32 and getattr(input_precision, "name", "") == "TF32"
+        precision = getattr(input_precision, "name", "") if a.dtype.scalar == tl.float32 else ""
+        launches.lowered |= precision == "TF32"
         if current:
             *batch, rows, inner = a.data.shape
-            current[-1].dot(2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]])))
+            flops = 2 * int(np.prod([*batch, rows, inner, b.data.shape[-1]]))
+            current[-1].dot(flops, precision == "TF32x3")
         return dot(self, _operand(a, input_precision), _operand(b, input_precision), d, input_precision, imprecise)
 
     def met(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

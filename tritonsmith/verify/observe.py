@@ -42,6 +42,8 @@ class Launch:
     """Distinct bytes read, each counted once a launch."""
     bytes_stored: int = 0
     dot_flops: int = 0
+    dot_parts: int = 0
+    """Of these the ones of float32 that are made of three products in TF32."""
     said: str = ""
     """What it was given besides tensors, where that is known; see `arguments.said`."""
     which: str = ""

@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MOST, _MOST_COPIES = 1 << 60, 1 << 16
-_COUNTED = "bytes_loaded", "bytes_stored", "dot_flops"
+_COUNTED = "bytes_loaded", "bytes_stored", "dot_flops", "dot_parts"
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,9 @@ class Efficiency:
     """Of `tl.dot` with IEEE float32: multiplications and additions on CUDA cores, operands from shared memory."""
     dot_float16: float = 0.6
     """Of `tl.dot` on tensor cores in a kernel that nobody tuned."""
+    dot_tf32x3: float = 0.5
+    """The same of float32 made of three products in TF32, whose rate is half of float16's: 66 to 73 TFLOP/s for a
+    linear layer of 1024 x 8192 x 8192 on one H200, where IEEE's reached 14 to 25 and cuBLAS 51."""
 
 
 EFFICIENCY = Efficiency()
@@ -103,11 +106,12 @@ def predict(
 ) -> Timing:
     """Predicted times of reference and candidate at the real sizes.
 
-    `launches` (rows with name, bytes_loaded, bytes_stored, dot_flops) were counted at the small sizes; `whole` are the
+    `launches` (rows with name and the counts of `_COUNTED`) were counted at the small sizes; `whole` are the
     launches at the real ones, by name, where they are known.
     """
     hardware = _hardware(target)
-    mine = _launches(_as_often(launches, whole or ()), operators, small, real)
+    in_parts = hardware.float32 * efficiency.dot_float32 / (hardware.float16 / 6 * efficiency.dot_tf32x3)
+    mine = _launches(_as_often(launches, whole or ()), operators, small, real, 1.0 if real.half else in_parts)
     rate = hardware.float16 * efficiency.dot_float16 if real.half else hardware.float32 * efficiency.dot_float32
     candidate = sum(_seconds(cost, hardware, 1.0, rate) for cost in mine)
     reference = reference_seconds(real, target, efficiency)
@@ -158,16 +162,22 @@ def _as_often(
 
 
 def _launches(
-    rows: Sequence[Mapping[str, object]], operators: Mapping[str, object], small: Footprint, real: Footprint
+    rows: Sequence[Mapping[str, object]],
+    operators: Mapping[str, object],
+    small: Footprint,
+    real: Footprint,
+    in_parts: float,
 ) -> list[Cost]:
+    """What each launch, and what torch does beside, costs; products `in_parts` so many times what others do."""
     grow = real.floor_bytes / max(small.floor_bytes, 1.0)
     moved = [(grow * _number(row, "bytes_loaded"), grow * _number(row, "bytes_stored")) for row in rows]
     dots = [_number(row, "dot_flops") for row in rows]
+    parts = [min(_number(row, "dot_parts"), dot) for row, dot in zip(rows, dots, strict=True)]
     products, whole = sum(dots), real.flops  # of thousands of launches and operators each
     costs, before = [], 0.0
-    for (loaded, stored), dot in zip(moved, dots, strict=True):
+    for (loaded, stored), dot, part in zip(moved, dots, parts, strict=True):
         # Tiles padded at small sizes are full at real ones: the candidate is charged the reference's operations.
-        flops = whole * dot / products if dot else 0.0
+        flops = whole * (dot - part + in_parts * part) / products if dot else 0.0
         cached = min(loaded, before) if before <= L2_BYTES else 0.0
         costs.append(Cost(loaded + stored, flops, cached))
         before = stored

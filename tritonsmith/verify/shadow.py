@@ -254,9 +254,10 @@ class Shadow:
         if not atomic:
             region.storer[at], region.stored[at] = program, time
 
-    def dot(self, flops: int) -> None:
-        """Note a matrix product."""
+    def dot(self, flops: int, in_parts: bool = False) -> None:
+        """Note a matrix product; `in_parts` one of float32 that is made of products in TF32."""
         self._launch.dot_flops += flops
+        self._launch.dot_parts += flops if in_parts else 0
 
     def misused(self, rule: str, message: str) -> None:
         """Note that a kernel asks for what the interpreter gives and the hardware does not."""
