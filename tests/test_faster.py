@@ -99,8 +99,12 @@ def test_products_along_k_are_made_on_tensor_cores() -> None:
         assert "three of TF32" in found.reason
 
 
-def test_a_factor_along_n_stays_as_ieee_has_it() -> None:
-    assert "tf32x3" not in improved(PRODUCT).after.source
+def test_a_factor_along_n_is_turned_in_narrower_tiles() -> None:
+    source = improved(PRODUCT).after.source
+    assert "tf32x3" in source and "BLOCK_N=64" in source and "BLOCK_M=128" in source
+    assert "ieee" in lowered(small_task("", "x @ y", "17, 24", "24, 19")).source
+    small = faster(small_task("", "x @ y", "17, 24", "24, 19"), lowered(small_task("", "x @ y", "17, 24", "24, 19")))
+    assert isinstance(small, Miss)
 
 
 def test_the_roofline_sees_tensor_cores() -> None:

@@ -7,6 +7,7 @@ stores must reach the output. Computes no values: that is `numerics`. Rules over
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding
 from tritonsmith.verify.observe import MAX_LAUNCHES
 from tritonsmith.verify.policy import Policy
@@ -95,6 +96,20 @@ def turns_down(finding: Finding) -> bool:
     if kind in ("CompilationError", "InterpreterError", "CompileTimeAssertionFailure"):
         return any(word in text for word in _SIZES)
     return kind in ("AssertionError", "ValueError", "RuntimeError", "NotImplementedError")
+
+
+def may_turn_down(variant: Variant, finding: Finding) -> bool:
+    """Whether nothing is held against a candidate that does not take a variant.
+
+    Other numbers may name another task, and are to be refused in so many words; sizes that are long in one dimension
+    need not stand so to each other. A kernel for the task's precision alone, by an assertion or by what Triton takes no
+    half precision for, answers the task: wrong values are another matter.
+    """
+    if variant.dtype is not None:
+        return finding.rule == "exception"
+    if variant.values == "numbers":
+        return turns_down(finding)
+    return variant.brief and finding.rule == "exception"
 
 
 def told_at_other_sizes(right: Collection[str]) -> bool:

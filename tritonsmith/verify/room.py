@@ -24,6 +24,8 @@ _MODEST, _BRIEF = 8 << 30, 2e12
 """Planned bytes, and operations, up to which larger dimensions may cost any multiple of what the task's own do; beyond
 them they may take so much more:"""
 _TIMES_BYTES, _TIMES_WORK = 1.5, 4.0
+_UNWEIGHED = 1 << 28
+"""Planned bytes up to which operations are not counted, for so little memory has few."""
 
 
 class Room:
@@ -86,7 +88,7 @@ class Room:
             grown = larger(task, growth)
             found, needs = peak(grown), self.needs(Variant("larger dimensions", grown))
             fits = found is None or found.largest <= _MOST_ELEMENTS
-            if fits and needs <= most and _work(grown) <= work:
+            if fits and needs <= most and (needs <= _UNWEIGHED or _work(grown) <= work):
                 return growth
         return None
 

@@ -130,8 +130,8 @@ class Trial:
         """Values at the task's own sizes, or at what the interpreter bears, on every variant."""
 
         def wanted(prepared: Sizes) -> list[Variant]:
-            growth = self._room.growth(prepared)
             multi_input, strided = self._extensions.multi_input, self._settings.strided
+            growth = self._room.growth(prepared) if multi_input else None
             large, named = prepared.large(), self._forwards.named
             found = variants(large.full.task, multi_input, growth, large.hardening, strided, large.light.task)
             found = [replace(variant, named=variant.weights and named) for variant in found]
@@ -209,7 +209,7 @@ class Trial:
                 try:
                     outcome = self._one(variant, not right, again)
                 except RunnerFailed as failure:
-                    if _may_turn_down(variant, failure):
+                    if conduct.may_turn_down(variant, failure.finding):
                         precise = failure.finding if variant.dtype is not None else precise
                         self._let_go(failure)
                         continue
@@ -371,7 +371,7 @@ class Trial:
         try:
             return self._one(variant, False, False)
         except RunnerFailed as failure:
-            if not _may_turn_down(variant, failure):
+            if not conduct.may_turn_down(variant, failure.finding):
                 raise
             self._let_go(failure)
             return None
@@ -402,20 +402,6 @@ class Trial:
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
         return refused([failure.finding])
-
-
-def _may_turn_down(variant: Variant, failure: RunnerFailed) -> bool:
-    """Whether nothing is held against a candidate that does not take a variant.
-
-    Other numbers may name another task, and are to be refused in so many words; sizes that are long in one dimension
-    need not stand so to each other. A kernel for the task's precision alone, by an assertion or by what Triton takes no
-    half precision for, answers the task: wrong values are another matter.
-    """
-    if variant.dtype is not None:
-        return failure.finding.rule == "exception"
-    if variant.values == "numbers":
-        return conduct.turns_down(failure.finding)
-    return variant.brief and failure.finding.rule == "exception"
 
 
 def _invalid(error: TaskError) -> Outcome:
