@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from tritonsmith.cli import app
 from tritonsmith.config import Config
 from tritonsmith.data.repairs import likeness, repairs
+from tritonsmith.data.rows import Row
 from tritonsmith.prompts import feedback_message, messages
 from tritonsmith.train.sft import pairs
 from tritonsmith.types import Finding, Record, StageResult, Task, Verdict
@@ -89,6 +90,27 @@ def test_the_command_writes_rows_that_sft_takes(tmp_path: Path, verifier: Verifi
     assert "1 repairs and 1 first answers of 1 tasks" in done.output
     config = Config.model_validate({"sft": {"data": str(out)}})
     assert [len(row.prompt) for row in pairs(config, verifier)] == [3, 1]
+
+
+def test_planted_bugs_are_judged_and_lead_back_to_the_answer(tmp_path: Path) -> None:
+    task = tmp_path / "one.py"
+    task.write_text(DOUBLE.source)
+    out = tmp_path / "repairs.jsonl"
+    wanted = ["data", "repairs", "--tasks", str(task), "--out", str(out), "--plant", "4"]
+    done = CliRunner().invoke(app, wanted)
+    assert done.exit_code == 0, done.output
+    rows = [Row.model_validate_json(line) for line in out.read_text().splitlines()]
+    mended = [row for row in rows if len(row.prompt) > 1]
+    right = [row.completion[0]["content"] for row in rows if len(row.prompt) == 1]
+    assert mended and len(right) == 1
+    for row in mended:
+        assert row.completion[0]["content"] == right[0] != row.prompt[1]["content"]
+        assert likeness(row.prompt[1]["content"], right[0]) > 0.8
+
+
+def test_nothing_to_mend_is_a_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["data", "repairs", "--tasks", "suite", "--out", str(tmp_path / "rows.jsonl")])
+    assert done.exit_code == 2 and "--plant" in done.output
 
 
 def test_a_missing_file_of_records_is_a_line(tmp_path: Path) -> None:

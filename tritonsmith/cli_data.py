@@ -87,12 +87,13 @@ def data_draft(
 
 @app.command("repairs")
 def data_repairs(
-    records: Annotated[list[Path], typer.Argument(help="records of runs and evaluations, as JSONL")],
     tasks: Annotated[str, typer.Option(help="SPEC of the tasks that they answer")],
     out: Annotated[Path, typer.Option(help="JSONL file of rows, for sft.data")],
+    records: Annotated[list[Path] | None, typer.Argument(help="records of runs and evaluations, as JSONL")] = None,
     style: Annotated[PromptStyle, typer.Option(help="the model's prompt_style")] = "bare",
     most: Annotated[int, typer.Option(min=1, help="wrong answers a task")] = 4,
     lowering: Annotated[bool, typer.Option(help="our own lowering answers too, verified")] = False,
+    plant: Annotated[int, typer.Option(min=0, help="bugs planted into each of the lowering's answers, judged")] = 0,
     device: Device = "cpu",
     policy: Policy = "strict",
     target: Target = "sm_90",
@@ -100,24 +101,27 @@ def data_repairs(
 ) -> None:
     """Make conversations of recorded wrong answers: what was wrong with each, then a right one for the same task."""
     settings, extensions = verify_settings(device, policy, target, False, set_)
-    if missing := [str(path) for path in records if not path.exists()]:
+    files = records or []
+    if missing := [str(path) for path in files if not path.exists()]:
         raise UserError(f"no such file of records: {', '.join(missing)}")
+    if not files and not plant:
+        raise UserError("nothing to mend: name files of records, or plant bugs with --plant")
     from tritonsmith import evaluate, jsonl
     from tritonsmith.data.pairs import write_pairs
-    from tritonsmith.data.repairs import repairs
+    from tritonsmith.data.repairs import planted, repairs
     from tritonsmith.tasks.format import load_spec
     from tritonsmith.verify.pool import Verifier
 
-    found = [record for path in records for record in evaluate.read(path)]
+    found = [record for path in files for record in evaluate.read(path)]
     asked = {task.id: task for task in load_spec(tasks)}
     answers: dict[str, str] = {}
-    if lowering:
+    if lowering or plant:
         failed = {record.task for record in found if not record.verdict.correct}
+        wanted = [task for name, task in asked.items() if plant or name in failed]
         with Verifier(settings, extensions=extensions) as verifier:
-            pairs = write_pairs(
-                [asked[name] for name in asked if name in failed], verifier, out.with_suffix(".pairs.jsonl"), style
-            )
-        answers = {row.task: row.completion[0]["content"] for row in pairs}
+            pairs = write_pairs(wanted, verifier, out.with_suffix(".pairs.jsonl"), style)
+            answers = {row.task: row.completion[0]["content"] for row in pairs}
+            found += planted(answers, asked, verifier, most=plant) if plant else []
     rows = repairs(found, asked, style, answers=answers, most=most)
     jsonl.write(out, "".join(row.model_dump_json() + "\n" for row in rows))
     mended = sum(any(message["role"] == "assistant" for message in row.prompt) for row in rows)

@@ -2,15 +2,21 @@
 
 A model that has only ever seen tasks makes nothing of feedback (`benchmarks/turns.md`). The wrong answers are those
 that a run or an evaluation recorded; the right one to follow is the most alike of those known for the task, so that
-what changes is what was wrong. Does not judge anything, and does not say how such rows are mixed with others.
+what changes is what was wrong. Bugs planted into right answers give more of them (`planted`), and none of a model's own
+habits. Does not say how such rows are mixed with others.
 """
 
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 
+from tritonsmith.data.mutate import mutate
 from tritonsmith.data.rows import Row
+from tritonsmith.extract import extract
+from tritonsmith.progress import bar
 from tritonsmith.prompts import Message, Style, messages, replied
-from tritonsmith.types import Record, Task
+from tritonsmith.types import Candidate, Record, Task
+from tritonsmith.verify.pool import Job, Verifier
 
 
 def repairs(
@@ -45,6 +51,49 @@ def repairs(
             rows.append(_row(task, replied(asked, failure.completion, failure.verdict), answer))
         rows += [_row(task, asked, answer) for answer in used]
     return rows
+
+
+def planted(
+    answers: Mapping[str, str], tasks: Mapping[str, Task], verifier: Verifier, *, most: int, seed: int = 0
+) -> list[Record]:
+    """Right answers (completions by task) with a bug each, up to `most` of a task, judged; some turn out to be right.
+
+    The same bugs again under the same seed.
+    """
+    wrong = [(tasks[name], one) for name, answer in answers.items() for one in _bugs(name, answer, most, seed)]
+    records: list[Record] = []
+
+    def jobs() -> Iterator[Job]:
+        yield from wrong
+
+    with bar("planted bugs", len(wrong)) as advance:
+        for index, verdict in verifier.stream(jobs()):
+            task, one = wrong[index]
+            records.append(
+                Record(
+                    phase="planted",
+                    task=task.id,
+                    level=task.level,
+                    sample=one.sample,
+                    completion=one.completion or "",
+                    source=one.source,
+                    verdict=verdict,
+                )
+            )
+            advance(1)
+    return records
+
+
+def _bugs(name: str, answer: str, most: int, seed: int) -> Iterator[Candidate]:
+    """A right answer with one bug, again and again, each another one."""
+    source, rng = extract(answer).source, random.Random(f"{seed} {name}")
+    seen = {source}
+    for _ in range(most if source and answer.count(source) == 1 else 0):
+        bug = mutate(source or "", rng)
+        if bug is not None and bug.source not in seen:
+            seen.add(bug.source)
+            completion = answer.replace(source or "", bug.source)
+            yield Candidate(task=name, sample=len(seen) - 2, completion=completion, source=bug.source)
 
 
 def likeness(one: str, other: str) -> float:
