@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judging import DOUBLE
+from judging import DOUBLE, double
 from typer.testing import CliRunner
 
 from tritonsmith.cli import app
@@ -106,6 +106,21 @@ def test_planted_bugs_are_judged_and_lead_back_to_the_answer(tmp_path: Path) -> 
     for row in mended:
         assert row.completion[0]["content"] == right[0] != row.prompt[1]["content"]
         assert likeness(row.prompt[1]["content"], right[0]) > 0.8
+
+
+def test_bugs_are_planted_into_recorded_answers_first(tmp_path: Path) -> None:
+    task = tmp_path / "one.py"
+    task.write_text(DOUBLE.source)
+    records, out = tmp_path / "records.jsonl", tmp_path / "repairs.jsonl"
+    own = f"The model's own words.\n\n```python\n{double()}```\n"
+    records.write_text(_record("one", own, True).model_dump_json() + "\n")
+    wanted = ["data", "repairs", str(records), "--tasks", str(task), "--out", str(out), "--plant", "3"]
+    done = CliRunner().invoke(app, wanted)
+    assert done.exit_code == 0, done.output
+    rows = [Row.model_validate_json(line) for line in out.read_text().splitlines()]
+    assert any(len(row.prompt) > 1 for row in rows)
+    assert {row.completion[0]["content"] for row in rows} == {own}
+    assert not out.with_suffix(".pairs.jsonl").exists()
 
 
 def test_nothing_to_mend_is_a_line(tmp_path: Path) -> None:

@@ -93,7 +93,12 @@ def data_repairs(
     style: Annotated[PromptStyle, typer.Option(help="the model's prompt_style")] = "bare",
     most: Annotated[int, typer.Option(min=1, help="wrong answers a task")] = 4,
     lowering: Annotated[bool, typer.Option(help="our own lowering answers too, verified")] = False,
-    plant: Annotated[int, typer.Option(min=0, help="bugs planted into each of the lowering's answers, judged")] = 0,
+    plant: Annotated[
+        int,
+        typer.Option(
+            min=0, help="bugs planted into a right answer of each task, the records' or the lowering's, and judged"
+        ),
+    ] = 0,
     device: Device = "cpu",
     policy: Policy = "strict",
     target: Target = "sm_90",
@@ -115,13 +120,15 @@ def data_repairs(
     found = [record for path in files for record in evaluate.read(path)]
     asked = {task.id: task for task in load_spec(tasks)}
     answers: dict[str, str] = {}
+    right = {one.task: one.completion for one in reversed(found) if one.verdict.correct and one.task in asked}
     if lowering or plant:
         failed = {record.task for record in found if not record.verdict.correct}
-        wanted = [task for name, task in asked.items() if plant or name in failed]
+        wanted = [task for name, task in asked.items() if name in failed or not files]
         with Verifier(settings, extensions=extensions) as verifier:
-            pairs = write_pairs(wanted, verifier, out.with_suffix(".pairs.jsonl"), style)
-            answers = {row.task: row.completion[0]["content"] for row in pairs}
-            found += planted(answers, asked, verifier, most=plant) if plant else []
+            if lowering or not files:
+                pairs = write_pairs(wanted, verifier, out.with_suffix(".pairs.jsonl"), style)
+                answers = {row.task: row.completion[0]["content"] for row in pairs}
+            found += planted(answers | right, asked, verifier, most=plant) if plant else []
     rows = repairs(found, asked, style, answers=answers, most=most)
     jsonl.write(out, "".join(row.model_dump_json() + "\n" for row in rows))
     mended = sum(any(message["role"] == "assistant" for message in row.prompt) for row in rows)
