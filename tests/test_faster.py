@@ -99,6 +99,19 @@ def test_products_along_k_are_made_on_tensor_cores() -> None:
         assert "three of TF32" in found.reason
 
 
+def test_products_of_halves_have_no_parts() -> None:
+    task = small_task("", "x @ y.T", "17, 20", "19, 20")
+    half = task.model_copy(
+        update={
+            "source": task.source.replace("torch.randn(17, 20)", "torch.randn(17, 20).half()").replace(
+                "torch.randn(19, 20)", "torch.randn(19, 20).half()"
+            )
+        }
+    )
+    assert half.source.count(".half()") == 2
+    assert isinstance(faster(half, lowered(half)), Miss)
+
+
 def test_a_factor_along_n_is_turned_in_narrower_tiles() -> None:
     source = improved(PRODUCT).after.source
     assert "tf32x3" in source and "BLOCK_N=64" in source and "BLOCK_M=128" in source

@@ -61,8 +61,12 @@ def group_tiles(answer: Answer, numbers: Numbers) -> str | None:
 
 def _turns(kernel: Tuned, values: Mapping[str, object]) -> bool:
     """Whether a factor of float32 lies along N, which tensor cores read along K: it is turned in registers first."""
-    known = [value.dtype for value in values.values() if isinstance(value, torch.Tensor)]
-    return torch.float32 in known and any(_BY_COLUMNS.match(line.strip()) for line in kernel.body)
+    return _single(values) and any(_BY_COLUMNS.match(line.strip()) for line in kernel.body)
+
+
+def _single(values: Mapping[str, object]) -> bool:
+    """Whether a launch is given tensors of float32: what is asked of their products says nothing of halves."""
+    return any(isinstance(value, torch.Tensor) and value.dtype == torch.float32 for value in values.values())
 
 
 _DOT = '    acc = tl.dot(a, b, acc, input_precision="ieee")'
@@ -130,12 +134,13 @@ def use_tensor_cores(answer: Answer, numbers: Numbers) -> str | None:
     """
     for kernel in answer.kernels:
         turned = any(_BY_COLUMNS.match(line.strip()) for line in kernel.body) and "GROUP_M" not in kernel.constants
-        if _IEEE not in "\n".join(kernel.body) or turned:
-            continue
-        kernel.body = [line.replace(_IEEE, _IN_PARTS) for line in kernel.body]
-        return f"{kernel.name}: {_WHY}"
+        if _IEEE in "\n".join(kernel.body) and not turned and _single(numbers[kernel.name]):
+            kernel.body = [line.replace(_IEEE, _IN_PARTS) for line in kernel.body]
+            return f"{kernel.name}: {_WHY}"
     for place, text in enumerate(answer.fixed):
-        if _IEEE in text and not any(_BY_COLUMNS.match(line.strip()) for line in text.splitlines()):
+        name = text.split("(", 1)[0].rpartition(" ")[2]
+        turned = any(_BY_COLUMNS.match(line.strip()) for line in text.splitlines())
+        if _IEEE in text and not turned and _single(numbers.get(name, {})):
             answer.fixed[place] = text.replace(_IEEE, _IN_PARTS)
-            return f"{text.split('(', 1)[0].rpartition(' ')[2]}: {_WHY}"
+            return f"{name}: {_WHY}"
     return None
