@@ -52,7 +52,7 @@ class Talk(Conversation):
 def _forwards(talk: Talk, supply: Supply | None = None) -> Forwards:
     """Forwards on a GPU that nobody has."""
     supply = supply or Supply(cuda=False, budget=1 << 20)
-    return Forwards(DOUBLE, double(), "strict", talk, supply, Room(DOUBLE, None), "sm_90", cuda=True)
+    return Forwards(DOUBLE, double(), "strict", talk, supply, Room(None), "sm_90", cuda=True)
 
 
 def test_what_was_compiled_is_called_and_called_again_on_new_contents() -> None:

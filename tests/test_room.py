@@ -18,8 +18,8 @@ def _task(shape: str, forward: str = "return torch.relu(x)") -> Task:
     return small(forward, f"torch.rand({shape})")
 
 
-def _room(task: Task, memory: int = 140 * GIB) -> Room:
-    return Room(task, Gpu(0, memory=memory))
+def _room(memory: int = 140 * GIB) -> Room:
+    return Room(Gpu(0, memory=memory))
 
 
 def _needs(shape: str, forward: str = "return torch.relu(x)") -> float:
@@ -27,18 +27,18 @@ def _needs(shape: str, forward: str = "return torch.relu(x)") -> float:
     task = _task(shape, forward)
     found = peak(task)
     assert found is not None
-    return _room(task).needs(Variant("as given", task)) / found.given
+    return _room().needs(Variant("as given", task)) / found.given
 
 
 def _growth(shape: str, forward: str = "return torch.relu(x)", memory: int = 140 * GIB) -> float | None:
     task = _task(shape, forward)
     whole = scaling.Scaled(task, None, shape)
-    return _room(task, memory).growth(Sizes(whole, lambda: Large(whole, whole, frozenset())))
+    return _room(memory).growth(Sizes(whole, lambda: Large(whole, whole, frozenset())))
 
 
 def test_a_cpu_plans_with_nothing() -> None:
     task = _task("4096, 393216")
-    assert Room(task, None).needs(Variant("as given", task)) == 0
+    assert Room(None).needs(Variant("as given", task)) == 0
 
 
 def test_intermediates_are_planned_with() -> None:
@@ -48,7 +48,7 @@ def test_intermediates_are_planned_with() -> None:
 
 def test_a_task_of_six_gigabytes_fits_beside_the_contexts() -> None:
     task = _task("4096, 393216")
-    room = _room(task)
+    room = _room()
     assert room.needs(Variant("as given", task)) < 0.6 * 140 * GIB
 
 

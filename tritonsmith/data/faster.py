@@ -23,7 +23,7 @@ from tritonsmith.data.faster_text import (
     plain,
     read,
     renamed,
-)  # fmt: skip
+)
 from tritonsmith.data.lower import convert
 from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.pair import Miss, Pair

@@ -60,14 +60,12 @@ def planted(
 
     The same bugs again under the same seed.
     """
-    wrong = [(tasks[name], one) for name, answer in answers.items() for one in _bugs(name, answer, most, seed)]
+    wrong: list[Job] = [
+        (tasks[name], one) for name, answer in answers.items() for one in _bugs(name, answer, most, seed)
+    ]
     records: list[Record] = []
-
-    def jobs() -> Iterator[Job]:
-        yield from wrong
-
     with bar("planted bugs", len(wrong)) as advance:
-        for index, verdict in verifier.stream(jobs()):
+        for index, verdict in verifier.stream(iter(wrong)):
             task, one = wrong[index]
             records.append(
                 Record(

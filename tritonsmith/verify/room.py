@@ -31,8 +31,8 @@ _UNWEIGHED = 1 << 28
 class Room:
     """One candidate's use of the GPU it is judged on, if any."""
 
-    def __init__(self, task: Task, gpu: Gpu | None) -> None:
-        self._task, self._gpu = task, gpu
+    def __init__(self, gpu: Gpu | None) -> None:
+        self._gpu = gpu
 
     def beside(self) -> AbstractContextManager[None]:
         """Use of the GPU beside other candidates."""
@@ -81,7 +81,7 @@ class Room:
         task, usable = prepared.full.task, self._gpu.usable
         known = peak(task)
         if known is None or not known.whole:
-            return self._guessed(known)
+            return _guessed(known)
         most = min(usable, max(_MODEST, int(_TIMES_BYTES * self.needs(Variant("as given", task)))))
         work = max(_BRIEF, _TIMES_WORK * _work(task))
         for growth in _GROWTHS:
@@ -92,10 +92,11 @@ class Room:
                 return growth
         return None
 
-    def _guessed(self, known: Peak | None) -> float | None:
-        """The growth where no forward tells: that of two dimensions of what is given."""
-        most = _MOST_ELEMENTS / known.largest if known is not None and known.largest else _GROWTHS[0] ** 2
-        return next((growth for growth in _GROWTHS if growth**2 <= most), None)
+
+def _guessed(known: Peak | None) -> float | None:
+    """The growth where no forward tells: that of two dimensions of what is given."""
+    most = _MOST_ELEMENTS / known.largest if known is not None and known.largest else _GROWTHS[0] ** 2
+    return next((growth for growth in _GROWTHS if growth**2 <= most), None)
 
 
 def _work(task: Task) -> float:

@@ -54,7 +54,7 @@ class Trial:
     ) -> None:
         self._settings, self._extensions, self._task, self._source = settings, extensions, task, source
         self._prepared, self._talk, self._gpu, self._target = prepared, talk, gpu, target
-        self._sanitizer, self._room = sanitizer, Room(task, gpu)
+        self._sanitizer, self._room = sanitizer, Room(gpu)
         cuda = gpu is not None
         self._forwards = Forwards(task, source, settings.policy, talk, supply, self._room, target, cuda)
         self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
