@@ -51,7 +51,7 @@ def settings_of(
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
-    scale: str = "auto", updates: int = 1,
+    scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -64,8 +64,9 @@ def settings_of(
         "lora": {"enabled": False},
         "sft": {"max_length": 4096, "save_steps": 10_000},
         "best_of_n": {
-            "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": 2.0, "lr": lr,
+            "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": epochs, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
+            "turns": turns, "retry": "redraw", "copies": copies,
             "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
@@ -144,6 +145,9 @@ def run(
     steps: Annotated[int | None, typer.Option(help="GRPO's steps at most, over which its rate falls to 0.")] = None,
     scale: Annotated[str, typer.Option(help="What GRPO divides advantages by: auto, group, batch or none.")] = "auto",
     updates: Annotated[int, typer.Option(help="Optimiser steps of GRPO from each batch, each from a part of it.")] = 1,
+    turns: Annotated[int, typer.Option(help="1, or how often best-of-N draws: later from where an answer failed.")] = 1,
+    copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
+    epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -153,7 +157,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps, scale, updates,
+        temperature, keep, restart, steps, scale, updates, turns, copies, epochs,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

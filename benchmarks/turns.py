@@ -2,10 +2,11 @@
 
     python benchmarks/turns.py --model runs/base/rl/model --out runs/turns > benchmarks/turns.md
 
-Each conversation has up to four turns; a candidate that failed is answered with the verifier's words and drawn again.
-pass@1 after a turn is the share of conversations with a correct candidate by then. Beside it stands the same number of
-independent draws (pass@k): what the words are worth is the difference, paired by task. Judged strictly, with extension
-1, without timing. Records are kept in `--out`; a second call goes on.
+Each conversation has up to four turns; a candidate that failed is answered with the verifier's words and drawn again,
+or, with `--retry redraw`, its end is drawn anew from the line that the verifier blames. pass@1 after a turn is the
+share of conversations with a correct candidate by then. Beside it stands the same number of independent draws
+(pass@k): what the turns are worth is the difference, paired by task. Judged strictly, with extension 1, without
+timing. Records are kept in `--out`; a second call goes on.
 
 A dry run: --model nano --tasks graphs:2:seed=5:depth=3:split=heldout --samples 2 --tokens 64 --device cpu
 """
@@ -18,7 +19,7 @@ import typer
 from commands import same_settings, start
 
 from tritonsmith import evaluate, metrics, turns
-from tritonsmith.config import Config, EvalConfig, ExtensionsConfig, ModelConfig, VerifyConfig
+from tritonsmith.config import Config, EvalConfig, ExtensionsConfig, ModelConfig, Retry, VerifyConfig
 from tritonsmith.metrics import Estimate
 from tritonsmith.progress import Watched
 from tritonsmith.tasks.format import load_spec
@@ -40,6 +41,7 @@ def main(
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.8,
     tokens: Annotated[int, typer.Option(min=1, help="tokens a completion may have")] = 768,
     batch: Annotated[int, typer.Option(min=1, help="completions decoded together")] = 64,
+    retry: Annotated[Retry, typer.Option(help="what a later turn is")] = "feedback",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     seed: int = 0,
     out: Path = Path("runs/bench-turns"),
@@ -47,9 +49,11 @@ def main(
     """Converse, judge, print."""
     chosen, path = load_spec(tasks), out / "turns.jsonl"
     drawn = {"model": model, "tasks": tasks, "samples": samples, "temperature": temperature, "tokens": tokens}
-    same_settings(out, {**drawn, "seed": seed, "device": device}, path.with_suffix(".completions.jsonl"))
+    same_settings(
+        out, {**drawn, "retry": retry, "seed": seed, "device": device}, path.with_suffix(".completions.jsonl")
+    )
     sampler = Drawer(Config(model=ModelConfig(id=model))).of(None)
-    drawing = EvalConfig(samples=samples, temperature=temperature, max_new_tokens=tokens, batch=batch)
+    drawing = EvalConfig(samples=samples, temperature=temperature, max_new_tokens=tokens, batch=batch, retry=retry)
     settings = VerifyConfig(device=device, timing=False)
     with Verifier(settings, extensions=ExtensionsConfig(multi_input=True)) as judge:
         found = turns.converse(sampler, chosen, Watched(judge), drawing, path, turns=max(SHOWN), seed=seed)
@@ -59,7 +63,7 @@ def main(
 
 def table(found: Sequence[Sequence[Record]]) -> str:
     """A Markdown table: a line for each of SHOWN."""
-    lines = ["| turns | pass@1 | as many independent draws | worth of the words, points |", "|---|---|---|---|"]
+    lines = ["| turns | pass@1 | as many independent draws | worth of the turns, points |", "|---|---|---|---|"]
     for turn in SHOWN:
         solved, draws = by_turn(found, turn), independent(found[0], turn)
         shared = [task for task in solved if task in draws]

@@ -305,6 +305,39 @@ def test_what_failed_is_answered_drawn_again_and_learnt_from_in_its_turn(
     assert len(Learns.asked) == drawn  # a finished round's turns are read from the disk
 
 
+class Slips(Learns):
+    """Calls a name that is not there in its answer's last line but one, and goes on rightly from what stays."""
+
+    def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
+        Learns.asked += messages
+        texts = []
+        for chat in messages:
+            task = next(task for task in Scripted.tasks if task.source.strip() == chat[0]["content"])
+            answer = lowered(task)
+            right = render_completion(answer.plan, answer.source)
+            assert len(chat) == 1 or right.startswith(chat[1]["content"])
+            head, tail = right.rsplit("        return ", 1)
+            texts.append([right if len(chat) > 1 else f"{head}        slip()\n        return {tail}"] * n)
+        return texts
+
+
+def test_what_failed_at_a_line_is_drawn_anew_from_there_and_learnt_as_an_answer_to_the_task(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "Sampler", Slips)
+    Scripted.tasks, Learns.asked = tasks, []
+    config = make_config(tmp_path, tiny_folder, rounds=1, turns=2, retry="redraw", copies=1)
+    best_of_n.train(config, tasks, verifier, None)
+    first = read(tmp_path / "rl" / "round-00" / "records.jsonl")
+    second = read(tmp_path / "rl" / "round-00" / "records.turn2.jsonl")
+    assert not any(one.verdict.correct for one in first) and all(one.verdict.correct for one in second)
+    begun = [chat[1]["content"] for chat in Learns.asked if len(chat) > 1]
+    assert len(begun) == len(second) == 6 and all(one.endswith("\n") and "slip" not in one for one in begun)
+    chats = {(one.task, one.sample): Learns.asked[0] for one in second}
+    rows = best_of_n.keep(config, tasks, [best_of_n.Turn(first, chats), best_of_n.Turn(second, chats)])
+    assert {row.task for row in rows} == {one.task for one in second} and all(len(row.prompt) == 1 for row in rows)
+
+
 def test_failures_are_answered_while_the_next_round_is_judged(
     tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:

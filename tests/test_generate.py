@@ -5,7 +5,9 @@ import torch
 from conftest import tiny_model, tiny_tokenizer
 from peft import LoraConfig, get_peft_model
 
+from tritonsmith.config import Config, ModelConfig
 from tritonsmith.train.generate import Sampler
+from tritonsmith.train.policy import Drawer
 from tritonsmith.train.slots import STRETCH, Draw, Row, Slots, fits
 
 
@@ -69,6 +71,23 @@ def test_slots_respect_positions_and_budget(monkeypatch: pytest.MonkeyPatch) -> 
     one_by_one = s.sample(prompts, n=1, temperature=0.0, max_new_tokens=45, batch=1)
     monkeypatch.setattr(s, "_has_slots", lambda: True)
     assert s.sample(prompts, n=1, temperature=0.0, max_new_tokens=45) == one_by_one
+
+
+@pytest.mark.parametrize("in_slots", [False, True])
+def test_an_answer_that_was_begun_is_gone_on_with_and_given_whole(
+    monkeypatch: pytest.MonkeyPatch, in_slots: bool
+) -> None:
+    s = Drawer(Config(model=ModelConfig(id="nano"))).own(None)
+    monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
+    chats = [chat(f"import torch\n\n\ndef forward(x):\n    return torch.{name}(x)") for name in ("relu", "exp")]
+    whole = s.sample(chats, n=1, temperature=0.0, max_new_tokens=70)
+    assert all(text.count("\n") > 3 for (text,) in whole)
+    begun = [
+        [*one, {"role": "assistant", "content": text[: text.index("\n", cut) + 1]}]
+        for one, (text,), cut in zip(chats, whole, (0, 60), strict=True)
+    ]
+    assert s.sample(begun, n=1, temperature=0.0, max_new_tokens=70) == whole
+    assert s.sample(begun, n=1, temperature=0.0, max_new_tokens=4)[1] == [begun[1][1]["content"].rstrip("\n")]
 
 
 def test_slots_decode_with_an_adapter(monkeypatch: pytest.MonkeyPatch) -> None:

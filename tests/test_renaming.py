@@ -7,9 +7,10 @@ import pytest
 
 from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
+from tritonsmith.data.rows import Row
 from tritonsmith.prompts import messages, render_completion
 from tritonsmith.tasks import graphs
-from tritonsmith.train.pretrain.renaming import read, renamed
+from tritonsmith.train.pretrain.renaming import read, renamed, with_copies
 from tritonsmith.train.pretrain.rows import Document, chat
 from tritonsmith.types import Task
 from tritonsmith.verify import form
@@ -75,3 +76,19 @@ def test_arguments_keep_their_names_where_members_alone_change(documents: list[D
             assert [line for line in module_of(other).splitlines() if "def " in line] == header
             changed += other.prompt != one.prompt
     assert changed > 0
+
+
+def test_rows_have_copies_under_other_names_and_conversations_have_none(documents: list[Document]) -> None:
+    def row(one: Document, *more: dict[str, str]) -> Row:
+        answer = [{"role": "assistant", "content": one.completion}]
+        asked = [{"role": "user", "content": module_of(one)}, *more]
+        return Row(prompt=asked, completion=answer, task="t", graph=one.graph)
+
+    rows = [row(one) for one in documents]
+    found = with_copies(rows, 2, 0)
+    assert len(found) > 2 * len(rows) and [one for one in found if one in rows] == rows
+    assert found == with_copies(rows, 2, 0)
+    for one in found:
+        ast.parse(one.prompt[0]["content"])
+    told = row(documents[0], {"role": "assistant", "content": "pass"}, {"role": "user", "content": "again"})
+    assert with_copies([told], 2, 0) == [told]

@@ -121,7 +121,14 @@ class SftConfig(_Section):
     max_length: PositiveInt = 1024
     packing: bool = False
     """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""
+    copies: NonNegativeInt = 0
+    """Copies of each row to learn from too, the same module and kernel with other names of arguments and members: what
+    a small model gets wrong first is to copy names that it has seldom seen."""
     save_steps: PositiveInt = 50
+
+
+Retry = Literal["feedback", "redraw"]
+"""What follows a failed answer: what the verifier said of it and a whole new answer, or its rest drawn anew."""
 
 
 class BestOfNConfig(_Section):
@@ -146,6 +153,9 @@ class BestOfNConfig(_Section):
     """Turns of each completion: what failed or is slow is answered with what the verifier said of it, and drawn once
     more. A right answer in a later turn counts `credit.TURN_DISCOUNT` of one a turn earlier. Conversations of more than
     `sft.max_length` tokens are not learnt from."""
+    retry: Retry = "feedback"
+    """What a later turn is. `redraw`: what stands before the line that the verifier blames stays, and the rest is drawn
+    anew (`redraw`); failures without such a line are left. What comes out right is learnt as an answer to the task."""
     rounds: PositiveInt = 2
     tasks_per_round: PositiveInt = 32
     epochs: PositiveFloat = 2.0
@@ -156,6 +166,8 @@ class BestOfNConfig(_Section):
     max_new_tokens: PositiveInt = 512
     sample_batch: PositiveInt = 64
     """Completions decoded together."""
+    copies: NonNegativeInt = 0
+    """Copies of each answer under other names, as in `[sft]`."""
     replay: NonNegativeInt = 0
     """SFT rows mixed into each round's fine-tuning, against forgetting."""
 
@@ -307,6 +319,9 @@ class EvalConfig(_Section):
     samples: PositiveInt = 10
     turns: PositiveInt = 1
     """Turns of each conversation: what was wrong is answered with what the verifier said of it."""
+    retry: Retry = "feedback"
+    """What a later turn is. `redraw`: the rest of the answer is drawn anew from the line that the verifier blames, the
+    whole of it where there is no such line."""
     temperature: NonNegativeFloat = 0.8
     top_p: Share = 1.0
     max_new_tokens: PositiveInt = 512

@@ -1,4 +1,6 @@
-"""Feedback turns: what the verifier said of a candidate leads to another, up to a number of turns.
+"""Turns: what the verifier said of a candidate leads to another, up to a number of turns.
+
+It is said to the model in words, or shows where the answer's end is drawn anew (`redraw`).
 
 The first turn is a plain evaluation; each later one is a file of its own beside it, so that a killed evaluation goes on
 where it was. Turns that are trained on are drawn in `train.rounds` and `train.conversing`; what one is worth is in
@@ -10,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from tritonsmith import jsonl, metrics
+from tritonsmith import jsonl, metrics, redraw
 from tritonsmith.config import EvalConfig
 from tritonsmith.evaluate import Judge, Key, Sampler, drawn, evaluate, judged
 from tritonsmith.metrics import Estimate
@@ -36,6 +38,7 @@ def converse(
     if turns < 1:
         raise ValueError(f"a conversation has a turn or more, not {turns}")
     known = {task.id: task for task in tasks}
+    follow = redraw.begun if config.retry == "redraw" else replied
     found = [evaluate(sampler, tasks, verifier, config, out, seed=seed)]
     said: dict[Key, list[Message]] = {}
     for turn in range(2, turns + 1):
@@ -45,7 +48,7 @@ def converse(
         style = cast(Style, sampler.prompt_style)
         for key, record in wrong.items():
             before = said.get(key) or messages(known[record.task], style)
-            said[key] = replied(before, record.completion, record.verdict)
+            said[key] = follow(before, record.completion, record.verdict)
         path = file_of(out, turn)
         wanted = [(known[task], sample) for task, sample in wrong]
         drafts = draw(sampler, wanted, said, config, path, seed=seed + 1000 * turn)

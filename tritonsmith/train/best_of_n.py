@@ -151,7 +151,9 @@ def keep(
             continue
         own = by_task[task.id]
         verdicts, sources = [one.verdict for one, _ in own], [one.source for one, _ in own]
-        worth = [credit.first_turn(reward.score(one.verdict, scheme, cap), one.turn) for one, _ in own]
+        worth = [reward.score(one.verdict, scheme, cap) for one, _ in own]
+        if config.best_of_n.retry == "feedback":
+            worth = [credit.first_turn(score, one.turn) for score, (one, _) in zip(worth, own, strict=True)]
         for index in credit.select_best(verdicts, sources, config.best_of_n.keep, rewards=worth):
             record, chat = own[index]
             answer = [{"role": "assistant", "content": record.completion}]
@@ -167,7 +169,7 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
     own = config.best_of_n
-    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1}
+    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1, "copies": own.copies}
     settings = config.sft.model_copy(update=update)
     sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
 
@@ -210,7 +212,8 @@ def _close(
     if config.best_of_n.turns > 1:
         right = {(one.task, one.sample) for turn in found for one in turn.records if one.verdict.correct}
         figures["rl/correct_at_last"] = len(right) / len(records)
-        figures["rl/return"] = fmean(_returns(config, found))
+        if config.best_of_n.retry == "feedback":
+            figures["rl/return"] = fmean(_returns(config, found))
     if stage.given:
         figures["rl/faster"] = fmean(float(reward.beats(one.verdict, stage.given[one.task])) for one in records)
     figures |= {f"time/{part}": seconds for part, seconds in clock.close(number).items() if part != "step"}

@@ -87,17 +87,23 @@ class Sampler:
         is drawn, stand for its number and the completion's: random numbers go by them, so that what is missing of a
         larger call is drawn as that would have drawn it.
         A prompt that fills the model's positions gets empty completions; one that nearly does, short ones.
+        A conversation may end in the beginning of an answer: it is gone on with, less its last token, which may have
+        been cut through, and what is given is the answer whole.
         """
-        encoded = [self._encode(conversation) for conversation in messages]
+        encoded = [self._encode_begun(conversation) for conversation in messages]
         luck = {(i, 0): key for i, key in enumerate(keys or ())}
-        rows = [Row(i, s, ids, (seed, *luck.get((i, s), (i, s)))) for i, ids in enumerate(encoded) for s in range(n)]
+        rows = [
+            Row(i, s, ids, (seed, *luck.get((i, s), (i, s))), begun)
+            for i, (ids, begun) in enumerate(encoded)
+            for s in range(n)
+        ]
         rows = _part(rows, *part)
         texts = [[""] * n for _ in messages]
         shown = progress.bar("drawing", len(rows)) if part[0] == 0 else contextlib.nullcontext(lambda count: None)
         with shown as advance:
 
             def ended(some: list[Row]) -> None:
-                draws = [(row.prompt, row.sample, self._text(row.new)) for row in some]
+                draws = [(row.prompt, row.sample, self._text(_answer(row))) for row in some]
                 for prompt, sample, text in draws:
                     texts[prompt][sample] = text
                 if on_batch is not None and draws:
@@ -149,8 +155,8 @@ class Sampler:
         ended: Callable[[list[Row]], None],
     ) -> None:
         """Fill in what rows draw, those with the longest prompts first; the model's mode is left as it was."""
-        ended([row for row in rows if len(row.ids) >= self.positions])
-        rows = [row for row in rows if len(row.ids) < self.positions]
+        ended([row for row in rows if row.most(max_new_tokens, self.positions) <= 0])
+        rows = [row for row in rows if row.most(max_new_tokens, self.positions) > 0]
         rows.sort(key=lambda row: (-len(row.ids), row.prompt))
         decode = self._decode_in_slots if self._has_slots() else self._decode_in_batches
         training = self.model.training
@@ -200,6 +206,14 @@ class Sampler:
         )
         return cast(list[int], ids)
 
+    def _encode_begun(self, conversation: list[dict[str, str]]) -> tuple[list[int], int]:
+        """A conversation's tokens, and how many of them are the beginning of an answer."""
+        if conversation[-1]["role"] != "assistant":
+            return self._encode(conversation), 0
+        begun = self.tokenizer(conversation[-1]["content"], add_special_tokens=False)["input_ids"]
+        start = cast(list[int], begun)[:-1]
+        return [*self._encode(conversation[:-1]), *start], len(start)
+
     def _text(self, ids: list[int]) -> str:
         end = next((i for i, token in enumerate(ids) if token in self.eos), len(ids))
         text = self.tokenizer.decode(ids[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -231,7 +245,8 @@ class Sampler:
         """Decode in stretches; ended rows leave the batch and the cache between two of them."""
         settings = self._settings()
         width = len(rows[0].ids)
-        budget = min(max_new_tokens, self.positions - width)
+        budget = max(row.most(max_new_tokens, self.positions) for row in rows)
+        budget = min(budget, self.positions - width)
         cache, ids, mask = self._read_prompts(rows, width)
         alive = list(rows)
         while alive and budget > 0:
@@ -247,8 +262,7 @@ class Sampler:
             budget -= new.shape[1]
             keep = []
             for i, (row, tokens) in enumerate(zip(alive, new.tolist(), strict=True)):
-                row.new.extend(tokens)
-                if not set(self.eos).intersection(tokens):
+                if slots.extend(row, tokens, set(self.eos), row.most(max_new_tokens, self.positions)):
                     keep.append(i)
             index = torch.tensor(keep, dtype=torch.long, device=ids.device)
             ids = out[index]
@@ -276,6 +290,11 @@ class Sampler:
             )
             cache.batch_select_indices(place)
         return cache, ids[place], mask[place]
+
+
+def _answer(row: Row) -> list[int]:
+    """The tokens of a row's answer, what was begun of it included."""
+    return [*row.ids[len(row.ids) - row.begun :], *row.new]
 
 
 def _part(rows: list[Row], number: int, parts: int) -> list[Row]:

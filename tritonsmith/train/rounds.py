@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tritonsmith import evaluate, jsonl, turns
+from tritonsmith import evaluate, jsonl, redraw, turns
 from tritonsmith.config import Config
 from tritonsmith.cores import cores
 from tritonsmith.evaluate import Judge, Key, read
@@ -31,7 +31,7 @@ class Turn:
 
     records: list[Record]
     chats: Mapping[Key, list[Message]]
-    """What each of them answers, by task and sample."""
+    """What each of them answers whole, by task and sample."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,25 @@ class Begun:
 
     def held(self) -> list[Turn]:
         """The turns: first all candidates, then answers to what the verifier said of those that failed or are slow
-        (`Stage.settled`)."""
+        (`Stage.settled`), or, with `retry = "redraw"`, those with their ends drawn anew."""
+        own = self.round.config.best_of_n
         found: list[Turn] = []
         drawn = self.first
         while True:
             records = drawn.records()
-            found.append(Turn(records, drawn.chats))
-            left = {(one.task, one.sample): one for one in records if not self.stage.settled(one.verdict)}
-            wanted = [(task, sample) for task, sample in drawn.wanted if (task.id, sample) in left]
-            if not wanted or len(found) == self.round.config.best_of_n.turns:
+            found.append(Turn(records, self.first.chats if own.retry == "redraw" else drawn.chats))
+            chats = self._following(records, drawn.chats)
+            wanted = [(task, sample) for task, sample in drawn.wanted if (task.id, sample) in chats]
+            if not wanted or len(found) == own.turns:
                 return found
-            chats = {key: replied(drawn.chats[key], one.completion, one.verdict) for key, one in left.items()}
             drawn = self.round.drawn(wanted, chats, drawn.turn + 1)
+
+    def _following(self, records: Sequence[Record], chats: Mapping[Key, list[Message]]) -> dict[Key, list[Message]]:
+        """What is asked in the next turn, of those that have one."""
+        follow = redraw.begun if self.round.config.best_of_n.retry == "redraw" else replied
+        left = {(one.task, one.sample): one for one in records if not self.stage.settled(one.verdict)}
+        following = {key: follow(chats[key], one.completion, one.verdict) for key, one in left.items()}
+        return {key: chat for key, chat in following.items() if len(chat) > len(self.first.chats[key])}
 
     def stop(self) -> None:
         """Give up what is not judged yet."""

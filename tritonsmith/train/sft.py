@@ -28,6 +28,7 @@ from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.order import LengthOrder
 from tritonsmith.train.policy import make_room
+from tritonsmith.train.pretrain.renaming import with_copies
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
@@ -135,6 +136,7 @@ def fit(
     `name` is the run's name in TensorBoard. Rows longer than `settings.max_length` tokens are left out, for half
     an answer teaches not to end.
     """
+    rows = with_copies(rows, settings.copies, config.run.seed) if settings.copies else rows
     encoded = encode(tokenizer, rows)
     fitting = [one for one in encoded if len(one["input_ids"]) <= settings.max_length]
     if len(fitting) < len(rows):

@@ -52,9 +52,15 @@ class Row:
     """The prompt's tokens, at least one."""
     seed: tuple[int, ...] = ()
     """Its own: what is drawn depends neither on the rows beside it nor on the process that draws it."""
+    begun: int = 0
+    """How many of `ids`, at their end, are an answer's beginning already: it has so many tokens fewer to go."""
     new: list[int] = field(default_factory=list)
     """What was drawn; ends with the token that ended it, if one did."""
     _luck: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+
+    def most(self, answer: int, positions: int) -> int:
+        """Tokens to draw at most, of an answer of `answer` tokens in a model of so many positions."""
+        return min(answer - self.begun, positions - len(self.ids))
 
     def luck(self, count: int) -> NDArray[np.float32]:
         """Random numbers in [0, 1) for its next `count` tokens; those of a place are always the same."""
@@ -146,7 +152,7 @@ class Slots:
             on_end(over)
             running = []
             for row, drawn in zip(alive, self.out[:used].tolist(), strict=False):
-                running.append(_extend(row, drawn, ends, min(most, positions - len(row.ids))))
+                running.append(extend(row, drawn, ends, row.most(most, positions)))
             over = [row for row, runs in zip(alive, running, strict=True) if not runs]
             alive = self._close_up(alive, running)
         on_end(over)
@@ -343,7 +349,7 @@ def _state(model: PreTrainedModel) -> list[object]:
     return places + [(tuple(part.active_adapters), part.disable_adapters, part.merged) for part in adapters]
 
 
-def _extend(row: Row, drawn: Sequence[int], ends: set[int], budget: int) -> bool:
+def extend(row: Row, drawn: Sequence[int], ends: set[int], budget: int) -> bool:
     """Add tokens to a row up to one that ends it or to its budget; whether it goes on."""
     for token in drawn:
         if len(row.new) >= budget:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tritonsmith.data.rows import Row
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain.rows import Document
 
@@ -73,6 +74,23 @@ def renamed(
             others = {other.prompt: other for other in (anatomy.rename(rng, members) for _ in range(copies))}
             others.pop(one.prompt, None)
             yield from others.values()
+
+
+def with_copies(rows: Sequence[Row], copies: int, seed: int) -> list[Row]:
+    """Rows, and up to `copies` more of each under other names; a conversation of several turns has none."""
+    found: list[Row] = []
+    rng = random.Random(seed)
+    for row in rows:
+        found.append(row)
+        if len(row.prompt) > 1:
+            continue
+        asked = f"{bpe.TASK}{row.prompt[0]['content']}{bpe.ANSWER}"
+        (_, *others) = renamed([Document(asked, row.completion[0]["content"], 0, row.graph)], copies, rng)
+        for one in others:
+            prompt = [{**row.prompt[0], "content": one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER)}]
+            completion = [{**row.completion[0], "content": one.completion}]
+            found.append(row.model_copy(update={"prompt": prompt, "completion": completion}))
+    return found
 
 
 @dataclass(frozen=True)
