@@ -160,3 +160,10 @@ def test_killed_at_any_point_a_run_resumes_without_a_lost_or_doubled_verdict(tmp
         records = read(tmp_path / "run" / f"{name}.jsonl")
         assert len(records) == count
         assert set(Counter((record.task, record.sample) for record in records).values()) == {1}
+
+
+def test_a_server_is_not_asked_to_go_on_with_an_answer(tmp_path: Path) -> None:
+    given = ["endpoint.url=http://localhost:1/v1", "eval.turns=2", "eval.retry=redraw", f"run.dir={tmp_path / 'run'}"]
+    with pytest.raises(ConfigError, match="needs a model of this process"):
+        run.evaluate_model(configuration.load(None, given))
+    assert not (tmp_path / "run").exists()

@@ -1,8 +1,8 @@
 """How much of a failed answer stays, where the rest of it is drawn anew: all before the line that the verifier blames.
 
 Most failures name a line near an answer's end: a name that is not there, a bracket that does not close. What stands
-before it has run, or at least parsed, so the rest is drawn for a tenth of the tokens, and with a better prospect than a
-whole answer. It is the model's own answer still: each part was drawn given all before it.
+before it has run, or at least parsed, and the rest costs a part of the tokens. It is the model's own answer still: each
+part was drawn given all before it. What it is worth beside whole answers drawn again is in `benchmarks/turns.md`.
 
 Draws and judges nothing. Turns that say in words what was wrong are in `prompts`.
 """
@@ -33,10 +33,10 @@ def begun(chat: list[Message], completion: str, verdict: Verdict) -> list[Messag
 
 
 def _blamed(completion: str, verdict: Verdict) -> int | None:
-    """Where in a completion the line begins that the first finding names."""
-    line = next((one.line for one in verdict.findings if one.line is not None and not verdict.correct), None)
+    """Where in a completion the line begins that the first finding with a line names."""
+    line = next((one.line for one in verdict.findings if one.line is not None), None)
     source = extract(completion).source
-    if line is None or source is None:
+    if line is None or source is None or verdict.correct:
         return None
     start = completion.find(source.rstrip("\n"))
     return None if start < 0 else start + len("".join(source.splitlines(keepends=True)[: line - 1]))

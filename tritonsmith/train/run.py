@@ -192,9 +192,11 @@ def evaluate_model(config: Config) -> Path:
     """Evaluate `[endpoint]`, or else `[model]`, alone on `tasks.heldout`, into `run.dir/eval/model.jsonl`; print the
     table, write the report.
 
-    Raises ConfigError as `run` does.
+    Raises ConfigError as `run` does, and where a server would be asked to go on with an answer.
     """
     trainer.quiet()
+    if config.endpoint.url and config.eval.turns > 1 and config.eval.retry == "redraw":
+        raise ConfigError('eval.retry = "redraw" needs a model of this process; a server is asked with "feedback"')
     if not _leads(config):
         return config.run.dir
     with ranks.leading(), locked(config.run.dir):
