@@ -281,9 +281,11 @@ class Learns(Sampler):
         for chat in messages:
             task = next(task for task in Scripted.tasks if task.source.strip() == chat[0]["content"])
             answer = lowered(task)
-            right = render_completion(answer.plan, answer.source)
-            texts.append([right if len(chat) > 1 and len(texts) % 3 != 2 else "no code"] * n)
+            texts.append([self.written(chat, render_completion(answer.plan, answer.source), len(texts))] * n)
         return texts
+
+    def written(self, chat: list[dict[str, str]], right: str, place: int) -> str:
+        return right if len(chat) > 1 and place % 3 != 2 else "no code"
 
 
 def test_what_failed_is_answered_drawn_again_and_learnt_from_in_its_turn(
@@ -308,17 +310,10 @@ def test_what_failed_is_answered_drawn_again_and_learnt_from_in_its_turn(
 class Slips(Learns):
     """Calls a name that is not there in its answer's last line but one, and goes on rightly from what stays."""
 
-    def sample(self, messages: list, n: int, *rest: object, **named: object) -> list[list[str]]:
-        Learns.asked += messages
-        texts = []
-        for chat in messages:
-            task = next(task for task in Scripted.tasks if task.source.strip() == chat[0]["content"])
-            answer = lowered(task)
-            right = render_completion(answer.plan, answer.source)
-            assert len(chat) == 1 or right.startswith(chat[1]["content"])
-            head, tail = right.rsplit("        return ", 1)
-            texts.append([right if len(chat) > 1 else f"{head}        slip()\n        return {tail}"] * n)
-        return texts
+    def written(self, chat: list[dict[str, str]], right: str, place: int) -> str:
+        assert len(chat) == 1 or right.startswith(chat[1]["content"])
+        head, tail = right.rsplit("        return ", 1)
+        return right if len(chat) > 1 else f"{head}        slip()\n        return {tail}"
 
 
 def test_what_failed_at_a_line_is_drawn_anew_from_there_and_learnt_as_an_answer_to_the_task(
