@@ -195,8 +195,9 @@ def test_a_unit_interval_is_kept() -> None:
 
 
 def test_what_rand_draws_promises_no_sign_and_no_bound() -> None:
-    assert float(_redistributed(torch.rand(64, 48), "negative").max()) <= 0
-    assert float(_redistributed(torch.rand(64, 48), "large").max()) > 100
+    for drawn in torch.rand(3000, 8, 12, generator=torch.Generator().manual_seed(0)):  # one in 1,700 passed for another
+        assert float(_redistributed(drawn, "negative").max()) <= 0
+    assert float(_redistributed(drawn, "large").max()) > 100
 
 
 @pytest.mark.parametrize(
