@@ -131,7 +131,26 @@ def test_spec_says_the_same_as_arguments() -> None:
     assert {task.level for task in graphs.from_spec("5:level=1")} == {1}
 
 
-@pytest.mark.parametrize("text", ["x", "3:depth=3-2", "3:families=none", "3:split=test", "3:color=red", "3:depth=a-b"])
+def test_small_tasks_are_bearable_as_they_are_and_their_graphs_are_the_same() -> None:
+    small, other = (graphs.from_spec(f"12:3:depth=1-6:sizes={sizes}") for sizes in ("small", "any"))
+    assert [task.graph for task in small] == [task.graph for task in other]
+    assert all(scaling.full(task).cap is None for task in small)
+    assert not all(scaling.full(task).cap is None for task in other)
+
+
+def test_drawing_leaves_torchs_threads_as_they_are() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        graphs.generate(1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "3:sizes=tiny", "3:depth=3-2", "3:families=none", "3:split=test", "3:color=red", "3:depth=a-b"]
+)
 def test_refuses_a_senseless_spec(text: str) -> None:
     with pytest.raises(ValueError):
         graphs.from_spec(text)

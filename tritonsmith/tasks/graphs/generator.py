@@ -1,8 +1,11 @@
 """Tasks out of random graphs: distinct, safe, of the splits, depths and families that are wanted; and their SPEC."""
 
+import contextlib
 import random
 from collections.abc import Iterator, Sequence
 from typing import Literal
+
+import torch
 
 from tritonsmith.tasks.graphs.draft import Draft, replay
 from tritonsmith.tasks.graphs.draw import draw
@@ -28,15 +31,27 @@ def generate(
     split: Split = "train",
     families: Sequence[str] = FAMILIES,
     only_level: int | None = None,
+    small: bool = False,
 ) -> list[Task]:
-    """n tasks with distinct safe graphs, the same for the same arguments; `depth` in operators.
+    """n tasks with distinct safe graphs, the same for the same arguments; `depth` in operators, `small` in sizes.
 
     Raises ValueError where the arguments make no sense or do not allow n distinct graphs.
     """
-    tasks = []
-    for graph in draw_graphs(n, seed, depth, split, families, only_level):
-        tasks.append(task(graph, seed))
-    return tasks
+    with _one_thread():
+        return [task(graph, seed, small) for graph in draw_graphs(n, seed, depth, split, families, only_level)]
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute in this thread alone: on values this small others only wait for each other, and beside other
+    work that was fourteen times as long.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def draw_graphs(
@@ -75,18 +90,20 @@ def draw_graphs(
 
 
 def from_spec(text: str) -> list[Task]:
-    """The tasks of `N[:seed][:key=value...]`, keys seed, depth (`4-6`), split, families (`pointwise+conv`), level.
+    """The tasks of `N[:seed][:key=value...]`, keys seed, depth (`4-6`), split, families (`pointwise+conv`), level,
+    sizes (`any`, or `small` ones that the interpreter computes at as they are).
 
     Raises ValueError with what is wrong.
     """
     count, *parts = text.split(":")
     fields = {"seed": "0", "depth": "1-6", "split": "train", "families": "+".join(FAMILIES), "level": "0"}
+    fields["sizes"] = "any"
     for place, part in enumerate(parts):
         key, sign, value = part.partition("=")
         if not sign and place == 0:
             key, value = "seed", part
         if key not in fields:
-            raise ValueError(f"{part!r} is none of seed=, depth=, split=, families=, level=")
+            raise ValueError(f"{part!r} is none of seed=, depth=, split=, families=, level=, sizes=")
         fields[key] = value
     low, _, high = fields["depth"].partition("-")
     numbers = (count, fields["seed"], low, high or low, fields["level"])
@@ -96,7 +113,10 @@ def from_spec(text: str) -> list[Task]:
     split = fields["split"]
     if split not in SPLITS:
         raise ValueError(f"split is train, validation, heldout or all: {split}")
-    return generate(n, seed, (low_depth, high_depth), split, fields["families"].split("+"), only_level or None)
+    if fields["sizes"] not in ("any", "small"):
+        raise ValueError(f"sizes are any or small: {fields['sizes']}")
+    families, small = fields["families"].split("+"), fields["sizes"] == "small"
+    return generate(n, seed, (low_depth, high_depth), split, families, only_level or None, small)
 
 
 def level(graph: Graph) -> int:
@@ -107,11 +127,11 @@ def level(graph: Graph) -> int:
     return 3 if graph.depth > LEVEL_2_DEPTH or layers > 1 else 2
 
 
-def task(graph: Graph, style: int = 0) -> Task:
-    """The task of a graph in one writing; `style` picks names, sizes and spellings."""
+def task(graph: Graph, style: int = 0, small: bool = False) -> Task:
+    """The task of a graph in one writing; `style` picks names, sizes and spellings, `small` says of which sizes."""
     draft = replay(graph)
     rng = random.Random(f"{graph}/{style}")
-    sizes = draw_sizes(draft, rng)
+    sizes = draw_sizes(draft, rng, small)
     if sizes is None:
         raise ValueError(f"no sizes for {graph}")
     uniform = _takes_uniform(draft)

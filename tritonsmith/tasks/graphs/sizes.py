@@ -138,11 +138,14 @@ def least_sizes(draft: Draft) -> dict[Symbol, int] | None:
     return sizes if sizes and can_be_scaled(draft, sizes) else None
 
 
-def draw_sizes(draft: Draft, rng: random.Random) -> dict[Symbol, int] | None:
-    """Sizes of a task, from tiny to those of real networks, within MAX_ELEMENTS; None for a graph too large for any."""
+def draw_sizes(draft: Draft, rng: random.Random, small: bool = False) -> dict[Symbol, int] | None:
+    """Sizes of a task, from tiny to those of real networks, within MAX_ELEMENTS; None for a graph too large for any.
+
+    `small`: such as Triton's interpreter computes at as they are, so that no smaller version stands for the task.
+    """
     free, roles = free_symbols(draft), draft.solver.roles
     scales = rng.choices((("small",), ("medium",), ("large", "medium", "small")), (1, 3, 2))[0]
-    scales = (*scales, "medium", "small")
+    scales = ("small",) if small else (*scales, "medium", "small")
     side = rng.random() < 0.7
     for attempt in range(40):
         table = _SCALES[scales[min(attempt // 10, len(scales) - 1)]]
@@ -155,8 +158,8 @@ def draw_sizes(draft: Draft, rng: random.Random) -> dict[Symbol, int] | None:
             return image if column == "image" and side else rng.choice(table[column])
 
         sizes = _solve(draft.solver, free, pick)
-        if sizes and _is_bearable(draft, sizes) and can_be_scaled(draft, sizes):
-            return sizes
+        if sizes and _is_bearable(draft, sizes) and (scaled := _scaled(draft, sizes)):
+            return scaled if small else sizes
     return least_sizes(draft)
 
 
@@ -168,7 +171,12 @@ def _is_bearable(draft: Draft, sizes: Sizes, elements: int = MAX_ELEMENTS, most:
 
 
 def can_be_scaled(draft: Draft, sizes: Sizes) -> bool:
-    """Whether `tasks.scaling` will find a version that the interpreter bears: sizes halved until they are small.
+    """Whether `tasks.scaling` will find a version that the interpreter bears: sizes halved until they are small."""
+    return _scaled(draft, sizes) is not None
+
+
+def _scaled(draft: Draft, sizes: Sizes) -> dict[Symbol, int] | None:
+    """The largest version of some sizes that the interpreter bears.
 
     Attributes are taken as they are, whether a writing makes constants of them or not; so no size may have to become
     smaller than they are.
@@ -178,14 +186,14 @@ def can_be_scaled(draft: Draft, sizes: Sizes) -> bool:
     )
     for cap in scaling.FULL_CAPS:
         if cap < largest:
-            return False
+            return None
         small = {symbol: scaling.shrink(size, cap) for symbol, size in sizes.items()}
         if not _holds(draft.solver, small):
             continue
         count, operations = _cost(draft, small)
         if count <= scaling.FULL.elements and operations <= scaling.FULL.flops:
-            return True
-    return False
+            return small
+    return None
 
 
 def _cost(draft: Draft, sizes: Sizes) -> tuple[int, float]:
