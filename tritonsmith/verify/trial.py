@@ -25,6 +25,7 @@ from tritonsmith.verify.room import Room
 from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.timed import Timed
+from tritonsmith.verify.unwrapped import unwrapped
 from tritonsmith.verify.watching import Watching
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}
@@ -52,6 +53,7 @@ class Trial:
         target: str,
         sanitizer: Sanitizer | None = None,
     ) -> None:
+        source = unwrapped(source)  # for the rules and the runners alike
         self._settings, self._extensions, self._task, self._source = settings, extensions, task, source
         self._prepared, self._talk, self._gpu, self._target = prepared, talk, gpu, target
         self._sanitizer, self._room = sanitizer, Room(gpu)
