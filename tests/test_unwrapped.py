@@ -31,7 +31,8 @@ def test_settings_that_do_nothing_here_are_left_out(line: str) -> None:
      "torch.backends.cudnn.benchmark = x = True", "if True:\n    torch.backends.cudnn.benchmark = True",
      f"{BENCHMARK}\ntorch = 3", f"{BENCHMARK}\ndef f(torch):\n    pass", f"{BENCHMARK}\nclass torch:\n    pass",
      f"{BENCHMARK}\ndef f():\n    global torch", f"{BENCHMARK}\nimport mine as torch",
-     f"{BENCHMARK}\nfrom mine import *", f"{BENCHMARK}\ntry:\n    pass\nexcept E as torch:\n    pass", f"{BENCHMARK}\ndel torch"],
+     f"{BENCHMARK}\nfrom mine import *", f"{BENCHMARK}\ntry:\n    pass\nexcept E as torch:\n    pass",
+     f"{BENCHMARK}\ndel torch"],
 )  # fmt: skip
 def test_other_settings_and_names_that_may_be_others_stay(line: str) -> None:
     source = _with(line)
@@ -50,4 +51,28 @@ def test_letters_of_several_bytes_and_other_ends_of_lines() -> None:
 
 def test_a_torch_that_comes_later_is_not_there_yet() -> None:
     source = f"{BENCHMARK}\nimport torch\n"
+    assert unwrapped(source) == source
+
+
+MARKS = ["torch.compiler.disable", "torch.compiler.disable()", "torch._dynamo.disable(recursive=False)", "off"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_marks_for_a_compiler_are_left_out(mark: str) -> None:
+    imports = "import torch._dynamo\nfrom torch.compiler import disable as off"
+    source = _with(f"@torch.no_grad()\n@{mark}  # as people do\ndef f(x):\n    return x", imports=imports)
+    assert "disable" not in unwrapped(source)
+    assert unwrapped(source).splitlines().index("def f(x):") == source.splitlines().index("def f(x):")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["@disable\ndef f(x):\n    return x", "f = torch.compiler.disable(g)",
+     "@torch.compiler.disable\nclass A:\n    pass", "@torch.compiler.disable\n@triton.jit\ndef f(x):\n    pass",
+     "@torch.compiler.disable(g)\ndef f(x):\n    return x",
+     "@torch.compiler.disable(recursive=g())\ndef f(x):\n    return x", "@(torch.compiler.disable)\ndef f():\n    pass",
+     "@torch.compiler.disable.run\ndef f(x):\n    return x", "@torch.compiler.disable\n@mine\ndef f(x):\n    return x"],
+)  # fmt: skip
+def test_other_marks_stay(line: str) -> None:
+    source = _with(line)
     assert unwrapped(source) == source

@@ -4,6 +4,7 @@
 here; it is written so that the text means the same, for whoever runs the whole of it. Left out:
 
 - `torch.backends.cudnn.benchmark = True` (or False), in the module or in a constructor: the judge's own setting stands
+- `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
 
 What is not of exactly this form stays as it is, for the rules to refuse, and so does all of it where a name that it
 begins with may stand for something else. Lines keep their numbers; what is kept and shown is the source as it came.
@@ -15,10 +16,12 @@ import re
 from tritonsmith.source import parse
 from tritonsmith.verify.policy import MAX_SOURCE
 
-_WORDS = ("cudnn",)
+_WORDS = ("cudnn", "disable")
 """Sources without any of these words have nothing to leave out."""
-_IMPORTED = {"torch.backends.cudnn"}
+_IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo"}
 """Modules whose import is left out where nothing makes use of it any more."""
+_BESIDE = {"staticmethod", "torch.no_grad()", "torch.no_grad", "torch.inference_mode()"}
+"""Decorators that a mark may stand beside: they tell no marked function from another."""
 
 
 def unwrapped(source: str) -> str:
@@ -28,6 +31,7 @@ def unwrapped(source: str) -> str:
     try:
         sheet = _Sheet(source)
         _settings(sheet)
+        _marks(sheet)
         _imports(sheet)
         text = sheet.text()
         # Text and tree were changed apart, and must agree.
@@ -81,6 +85,15 @@ class _Sheet:
                     body[body.index(statement)] = ast.Pass()
         self.write(statement, "pass")
 
+    def undecorate(self, owner: ast.FunctionDef, decorator: ast.expr) -> None:
+        """Take a decorator off a function."""
+        start = self._place(decorator.lineno, decorator.col_offset)
+        before = self._text[:start].rstrip(b" \t")
+        if not before.endswith(b"@"):
+            raise ValueError("a decorator in parentheses")
+        owner.decorator_list.remove(decorator)
+        self._replace(len(before) - 1, self._place(decorator.end_lineno, decorator.end_col_offset), "")
+
     def text(self) -> str:
         """The text with all changes."""
         text = self._text
@@ -124,6 +137,24 @@ def _settings(sheet: _Sheet) -> None:
             continue
         if isinstance(node.value.value, bool) and sheet.path(node.targets[0]) == "torch.backends.cudnn.benchmark":
             sheet.drop(node)
+
+
+def _marks(sheet: _Sheet) -> None:
+    for node in [one for one in ast.walk(sheet.tree) if isinstance(one, ast.FunctionDef)]:
+        marks = [one for one in node.decorator_list if _is_mark(sheet, one)]
+        if {ast.unparse(one) for one in node.decorator_list if one not in marks} <= _BESIDE:
+            for mark in marks:
+                sheet.undecorate(node, mark)
+
+
+def _is_mark(sheet: _Sheet, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        plain = all(
+            word.arg == "recursive" and isinstance(word.value, ast.Constant) and isinstance(word.value.value, bool)
+            for word in node.keywords
+        )
+        return plain and not node.args and _is_mark(sheet, node.func) and not isinstance(node.func, ast.Call)
+    return sheet.path(node) in ("torch.compiler.disable", "torch._dynamo.disable")
 
 
 def _imports(sheet: _Sheet) -> None:

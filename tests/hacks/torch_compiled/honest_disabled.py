@@ -1,0 +1,28 @@
+# task: level1/relu
+# Marks for a compiler that is not there: it would leave these functions as they are.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, tl.where(x < 0, 0.0, x), mask=mask)
+
+
+@torch.compiler.disable
+def relu(x):
+    out = torch.empty_like(x)
+    relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+    return out
+
+
+class ModelNew(nn.Module):
+    @torch.compiler.disable(recursive=False)
+    @torch.no_grad()
+    def forward(self, x):
+        return relu(x)
