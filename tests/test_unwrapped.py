@@ -76,3 +76,23 @@ def test_marks_for_a_compiler_are_left_out(mark: str) -> None:
 def test_other_marks_stay(line: str) -> None:
     source = _with(line)
     assert unwrapped(source) == source
+
+
+@pytest.mark.parametrize(
+    "said", ["", "level=logging.INFO", "level='DEBUG', format='%(name)s %(message)s'", "level=10", "level=INFO"]
+)
+def test_what_a_log_looks_like_is_left_out(said: str) -> None:
+    source = _with(f"logging.basicConfig({said})", imports="import logging\nfrom logging import INFO\nimport torch")
+    assert "basicConfig" not in unwrapped(source)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["logging.basicConfig(level=work())", "logging.basicConfig(format=f'{work()}')", "logging.basicConfig(stream=out)",
+     "logging.basicConfig(handlers=[mine])", "logging.basicConfig(**words)", "logging.basicConfig(filename='log')",
+     "logging.basicConfig(level=logging.root)", "x = logging.basicConfig(level=10)", "logging.basicConfig",
+     "logging.basicConfig(level=True)", "def f():\n    logging.basicConfig(level=10)"],
+)  # fmt: skip
+def test_other_settings_of_a_log_stay(line: str) -> None:
+    source = _with(line, imports="import logging\nimport torch")
+    assert unwrapped(source) == source

@@ -5,6 +5,7 @@ here; it is written so that the text means the same, for whoever runs the whole 
 
 - `torch.backends.cudnn.benchmark = True` (or False), in the module or in a constructor: the judge's own setting stands
 - `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
+- `logging.basicConfig(level=..., format=...)`, written out, in the module: nobody reads the log
 
 What is not of exactly this form stays as it is, for the rules to refuse, and so does all of it where a name that it
 begins with may stand for something else. Lines keep their numbers; what is kept and shown is the source as it came.
@@ -16,12 +17,13 @@ import re
 from tritonsmith.source import parse
 from tritonsmith.verify.policy import MAX_SOURCE
 
-_WORDS = ("cudnn", "disable")
+_WORDS = ("cudnn", "disable", "basicConfig")
 """Sources without any of these words have nothing to leave out."""
 _IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo"}
 """Modules whose import is left out where nothing makes use of it any more."""
 _BESIDE = {"staticmethod", "torch.no_grad()", "torch.no_grad", "torch.inference_mode()"}
 """Decorators that a mark may stand beside: they tell no marked function from another."""
+_LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "NOTSET"}
 
 
 def unwrapped(source: str) -> str:
@@ -32,6 +34,7 @@ def unwrapped(source: str) -> str:
         sheet = _Sheet(source)
         _settings(sheet)
         _marks(sheet)
+        _logs(sheet)
         _imports(sheet)
         text = sheet.text()
         # Text and tree were changed apart, and must agree.
@@ -155,6 +158,22 @@ def _is_mark(sheet: _Sheet, node: ast.expr) -> bool:
         )
         return plain and not node.args and _is_mark(sheet, node.func) and not isinstance(node.func, ast.Call)
     return sheet.path(node) in ("torch.compiler.disable", "torch._dynamo.disable")
+
+
+def _logs(sheet: _Sheet) -> None:
+    for node in list(sheet.tree.body):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call) or sheet.path(call.func) != "logging.basicConfig" or call.args:
+            continue
+        if all(_is_written_out(sheet, word) for word in call.keywords):
+            sheet.drop(node)
+
+
+def _is_written_out(sheet: _Sheet, word: ast.keyword) -> bool:
+    value = word.value.value if isinstance(word.value, ast.Constant) else None
+    if word.arg == "level":
+        return type(value) in (int, str) or sheet.path(word.value).removeprefix("logging.") in _LEVELS
+    return word.arg == "format" and isinstance(value, str)
 
 
 def _imports(sheet: _Sheet) -> None:
