@@ -96,3 +96,19 @@ def test_what_a_log_looks_like_is_left_out(said: str) -> None:
 def test_other_settings_of_a_log_stay(line: str) -> None:
     source = _with(line, imports="import logging\nimport torch")
     assert unwrapped(source) == source
+
+
+def test_a_switch_of_gradients_is_no_grad_under_with() -> None:
+    body = "def f(x):\n    with torch.set_grad_enabled(False), g():\n        return x"
+    assert unwrapped(_with(body)) == _with(body.replace("set_grad_enabled(False)", "no_grad()"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["torch.set_grad_enabled(False)", "with torch.set_grad_enabled(True):\n    pass", "f = torch.set_grad_enabled",
+     "with torch.set_grad_enabled(False) as f:\n    pass", "with torch.set_grad_enabled(g()):\n    pass",
+     "with f(torch.set_grad_enabled(False)):\n    pass", "@torch.set_grad_enabled(False)\ndef f(x):\n    return x"],
+)  # fmt: skip
+def test_other_switches_of_gradients_stay(line: str) -> None:
+    source = _with(line)
+    assert unwrapped(source) == source

@@ -7,6 +7,8 @@ here; it is written so that the text means the same, for whoever runs the whole 
 - `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
 - `logging.basicConfig(level=..., format=...)`, written out, in the module: nobody reads the log
 
+and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which it is.
+
 What is not of exactly this form stays as it is, for the rules to refuse, and so does all of it where a name that it
 begins with may stand for something else. Lines keep their numbers; what is kept and shown is the source as it came.
 """
@@ -17,7 +19,7 @@ import re
 from tritonsmith.source import parse
 from tritonsmith.verify.policy import MAX_SOURCE
 
-_WORDS = ("cudnn", "disable", "basicConfig")
+_WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled")
 """Sources without any of these words have nothing to leave out."""
 _IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo"}
 """Modules whose import is left out where nothing makes use of it any more."""
@@ -35,6 +37,7 @@ def unwrapped(source: str) -> str:
         _settings(sheet)
         _marks(sheet)
         _logs(sheet)
+        _gradients(sheet)
         _imports(sheet)
         text = sheet.text()
         # Text and tree were changed apart, and must agree.
@@ -174,6 +177,17 @@ def _is_written_out(sheet: _Sheet, word: ast.keyword) -> bool:
     if word.arg == "level":
         return type(value) in (int, str) or sheet.path(word.value).removeprefix("logging.") in _LEVELS
     return word.arg == "format" and isinstance(value, str)
+
+
+def _gradients(sheet: _Sheet) -> None:
+    for item in [one for one in ast.walk(sheet.tree) if isinstance(one, ast.withitem) and one.optional_vars is None]:
+        call = item.context_expr
+        if not isinstance(call, ast.Call) or sheet.path(call.func) != "torch.set_grad_enabled" or call.keywords:
+            continue
+        off = len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value is False
+        if off and isinstance(call.func, ast.Attribute):
+            sheet.write(call, ast.unparse(call.func.value) + ".no_grad()")
+            call.func.attr, call.args = "no_grad", []
 
 
 def _imports(sheet: _Sheet) -> None:

@@ -1,0 +1,34 @@
+# task: level1/relu
+# rule: torch-compute | integrity | replay | alias | deferred | cache
+# The block is entered by a generator that is kept half way.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def relu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, tl.where(x < 0, 0.0, x), mask=mask)
+
+
+def relu(x):
+    out = torch.empty_like(x)
+    relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+    return out
+
+
+def waiting():
+    with torch.set_grad_enabled(False):
+        yield 1
+        yield 2
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        self.waits = waiting()
+        next(self.waits)
+        return relu(x)
