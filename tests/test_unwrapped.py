@@ -112,3 +112,62 @@ def test_a_switch_of_gradients_is_no_grad_under_with() -> None:
 def test_other_switches_of_gradients_stay(line: str) -> None:
     source = _with(line)
     assert unwrapped(source) == source
+
+
+OP = '@torch.library.{made}("mine::relu_", mutates_args={changed})\n'
+RELU = "def relu_(x: torch.Tensor) -> torch.Tensor:\n    wrap_triton(kernel)[grid](x)\n    return x\n"
+FAKE = "@relu_.register_fake\ndef _(x):\n    return torch.empty_like(x)\n"
+LIBRARY = "import torch\nfrom torch.library import wrap_triton"
+
+
+def _op(made: str = "custom_op", changed: str = "()", after: str = FAKE, decorator: str = OP, body: str = RELU) -> str:
+    return _with(decorator.format(made=made, changed=changed) + body + after, imports=LIBRARY)
+
+
+@pytest.mark.parametrize("made", ["custom_op", "triton_op"])
+@pytest.mark.parametrize("changed", ["()", "{}", "('x',)", "{'x'}", "'unknown'"])
+def test_operators_of_its_own_are_functions(made: str, changed: str) -> None:
+    source = _op(made, changed, f"{FAKE}\ny = torch.ops.mine.relu_(1) + torch.ops.mine.relu_.default(2)")
+    found = unwrapped(source)
+    assert len(found.splitlines()) == len(source.splitlines())
+    assert "def _(" not in found and "library" not in found and "wrap_triton" not in found
+    assert "relu_(1) + relu_(2)" in found and "    (kernel)[grid](x)" in found
+
+
+@pytest.mark.parametrize("mark", ['@torch.library.register_fake("mine::relu_")', "@register('mine::relu_')"])
+def test_fakes_may_be_registered_by_name(mark: str) -> None:
+    source = _op(after=f"from torch.library import register_fake as register\n{mark}\ndef other(x):\n    return x")
+    assert "def other" not in unwrapped(source) and "library" not in unwrapped(source)
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["relu_.register_autograd(f)", "relu_.kept = 1", "relu_ = 1",
+     "@relu_.register_kernel('cpu')\ndef _(x):\n    return x", "from math import sqrt as relu_",
+     f"{FAKE}y = _", "@relu_.register_fake\ndef ModelNew(x):\n    return x",
+     "@relu_.register_fake\n@f\ndef _(x):\n    pass", "@relu_.register_fake\ndef _(x=f()):\n    pass",
+     "def f(relu_):\n    pass", "f = relu_.register_fake",
+     OP.format(made="custom_op", changed="()") + "def twice(x: int) -> int:\n    return x"],
+)  # fmt: skip
+def test_operators_that_do_more_stay(after: str) -> None:
+    assert "library.custom_op" in unwrapped(_op(after=after))
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    ['@torch.library.custom_op("aten::relu_", mutates_args=())\n', "@torch.library.custom_op(name, mutates_args=())\n",
+     '@torch.library.custom_op("mine::relu_", mutates_args=f())\n', '@torch.library.custom_op("mine::relu_")\n',
+     '@torch.library.custom_op("mine::relu_", mutates_args=(), device_types="cpu")\n', f"@f\n{OP}",
+     '@torch.library.custom_op("mine::relu_", f, mutates_args=())\n', '@torch.library.impl("mine::relu_", "CPU")\n'],
+)  # fmt: skip
+def test_other_decorators_of_the_library_stay(decorator: str) -> None:
+    assert "torch.library" in unwrapped(_op(decorator=decorator, after=""))
+
+
+def test_operators_without_types_are_none() -> None:
+    assert "custom_op" in unwrapped(_op(body="def relu_(x) -> torch.Tensor:\n    return x\n"))
+
+
+def test_other_operators_are_not_resolved() -> None:
+    last = "y = torch.ops.aten.mm(1, 2) + torch.ops.mine.other(1) + torch.ops.mine.relu_.out(1) + mine.relu_(1)"
+    assert last in unwrapped(_op(after=f"{FAKE}import mine\n{last}"))

@@ -7,7 +7,10 @@ here; it is written so that the text means the same, for whoever runs the whole 
 - `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
 - `logging.basicConfig(level=..., format=...)`, written out, in the module: nobody reads the log
 
-and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which it is.
+and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which it is. Operators that are registered
+around a launch become the functions that they are: `@torch.library.custom_op("ns::name", mutates_args=...)` and
+`triton_op` are taken off, functions for `register_fake` left out whole, `wrap_triton(kernel)` is `kernel`, a call of
+`torch.ops.ns.name` one of the function. An operator that has more than that (kernels, gradients) stays as it is.
 
 What is not of exactly this form stays as it is, for the rules to refuse, and so does all of it where a name that it
 begins with may stand for something else. Lines keep their numbers; what is kept and shown is the source as it came.
@@ -19,13 +22,15 @@ import re
 from tritonsmith.source import parse
 from tritonsmith.verify.policy import MAX_SOURCE
 
-_WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled")
+_WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled", "library")
 """Sources without any of these words have nothing to leave out."""
-_IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo"}
+_IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo", "torch.library"}
 """Modules whose import is left out where nothing makes use of it any more."""
 _BESIDE = {"staticmethod", "torch.no_grad()", "torch.no_grad", "torch.inference_mode()"}
 """Decorators that a mark may stand beside: they tell no marked function from another."""
 _LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "NOTSET"}
+_NAME = re.compile(r"(?!aten::|prims?::|torch|quantized::|inductor)[A-Za-z_]\w*::[A-Za-z_]\w*")
+"""Names of operators, but for those of torch's own."""
 
 
 def unwrapped(source: str) -> str:
@@ -38,6 +43,8 @@ def unwrapped(source: str) -> str:
         _marks(sheet)
         _logs(sheet)
         _gradients(sheet)
+        _operators(sheet)
+        _Wraps(sheet).visit(sheet.tree)
         _imports(sheet)
         text = sheet.text()
         # Text and tree were changed apart, and must agree.
@@ -66,6 +73,10 @@ class _Sheet:
                 self._imported[name] = twice, min(line, node.lineno)
         self._vague = any(name == "*" for name in self._imported)
 
+    def times(self, name: str) -> int:
+        """How often the source binds a name; imports of it count as one."""
+        return self.bound.count(name) + (name in self._imported)
+
     def path(self, node: ast.expr) -> str:
         """The dotted name of an imported thing; empty for what may be anything else."""
         parts: list[str] = []
@@ -89,16 +100,15 @@ class _Sheet:
                 body = getattr(node, name, None)
                 if isinstance(body, list) and statement in body:
                     body[body.index(statement)] = ast.Pass()
-        self.write(statement, "pass")
+        marks = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+        start = self._mark(marks[0]) if marks else self._place(statement.lineno, statement.col_offset)
+        self._replace(start, self._place(statement.end_lineno, statement.end_col_offset), "pass")
 
     def undecorate(self, owner: ast.FunctionDef, decorator: ast.expr) -> None:
         """Take a decorator off a function."""
-        start = self._place(decorator.lineno, decorator.col_offset)
-        before = self._text[:start].rstrip(b" \t")
-        if not before.endswith(b"@"):
-            raise ValueError("a decorator in parentheses")
         owner.decorator_list.remove(decorator)
-        self._replace(len(before) - 1, self._place(decorator.end_lineno, decorator.end_col_offset), "")
+        end = self._place(decorator.end_lineno, decorator.end_col_offset)
+        self._replace(self._mark(decorator), end, "")
 
     def text(self) -> str:
         """The text with all changes."""
@@ -106,6 +116,13 @@ class _Sheet:
         for start, end, new in sorted(self._edits, reverse=True):
             text = text[:start] + new + text[end:]
         return text.decode()
+
+    def _mark(self, decorator: ast.expr) -> int:
+        """Where the sign before a decorator stands."""
+        before = self._text[: self._place(decorator.lineno, decorator.col_offset)].rstrip(b" \t")
+        if not before.endswith(b"@"):
+            raise ValueError("a decorator in parentheses")
+        return len(before) - 1
 
     def _replace(self, start: int, end: int, text: str) -> None:
         lines = re.sub(rb"[^\r\n]", b"", self._text[start:end])
@@ -188,6 +205,97 @@ def _gradients(sheet: _Sheet) -> None:
         if off and isinstance(call.func, ast.Attribute):
             sheet.write(call, ast.unparse(call.func.value) + ".no_grad()")
             call.func.attr, call.args = "no_grad", []
+
+
+def _operators(sheet: _Sheet) -> None:
+    functions = [
+        node for node in sheet.tree.body if isinstance(node, ast.FunctionDef) and len(node.decorator_list) == 1
+    ]
+    named = [(_operator(sheet, node), node) for node in functions]
+    names = [name for name, _ in named]
+    made = {name: node for name, node in named if name and names.count(name) == sheet.times(node.name) == 1}
+    own = {node.name: node for node in made.values()}
+    fakes = [
+        node for node in functions if (of := _faked(sheet, node, made, own)) is not None and of.lineno < node.lineno
+    ]
+    fakes = [node for node in fakes if _is_idle(sheet, node, fakes)]
+    known = {id(node.decorator_list[0]) for node in fakes}
+    for node in ast.walk(sheet.tree):
+        attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in own
+        if attribute and id(node) not in known:
+            return
+    for node in fakes:
+        sheet.drop(node)
+    for node in made.values():
+        sheet.undecorate(node, node.decorator_list[0])
+    for node in [one for one in ast.walk(sheet.tree) if isinstance(one, ast.Call)]:
+        path = sheet.path(node.func).removesuffix(".default")
+        called = made.get(path.removeprefix("torch.ops.").replace(".", "::")) if path.startswith("torch.ops.") else None
+        if called is not None and called.lineno < node.lineno:
+            sheet.write(node.func, called.name)
+            node.func = ast.copy_location(ast.Name(called.name, ast.Load()), node.func)
+
+
+def _faked(
+    sheet: _Sheet, node: ast.FunctionDef, made: dict[str, ast.FunctionDef], own: dict[str, ast.FunctionDef]
+) -> ast.FunctionDef | None:
+    """The function, by its operator's name in `made` and by its own, whose shapes another one tells."""
+    mark = node.decorator_list[0]
+    if isinstance(mark, ast.Attribute) and isinstance(mark.value, ast.Name) and mark.attr == "register_fake":
+        return own.get(mark.value.id)
+    if isinstance(mark, ast.Call) and sheet.path(mark.func) == "torch.library.register_fake" and not mark.keywords:
+        named = [one.value for one in mark.args if isinstance(one, ast.Constant)]
+        return made.get(str(named[0])) if len(mark.args) == len(named) == 1 else None
+    return None
+
+
+def _is_idle(sheet: _Sheet, node: ast.FunctionDef, others: list[ast.FunctionDef]) -> bool:
+    """Whether nothing happens where a function is defined, and nothing but these `others` ever has its name."""
+    outside = [part for one in (node.args, node.returns) if one is not None for part in ast.walk(one)]
+    named = any(
+        isinstance(part, ast.Name) and part.id == node.name and isinstance(part.ctx, ast.Load)
+        for part in ast.walk(sheet.tree)
+    )
+    alone = node.name == "_" or sheet.times(node.name) == sum(one.name == node.name for one in others)
+    return alone and not named and not any(isinstance(part, (ast.Call, ast.NamedExpr)) for part in outside)
+
+
+def _operator(sheet: _Sheet, node: ast.FunctionDef) -> str:
+    """The name of the operator that a function is made, where its decorator says no more than that."""
+    call, a = node.decorator_list[0], node.args
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
+        return ""
+    listed = [*a.posonlyargs, *a.args, *a.kwonlyargs]
+    typed = node.returns is not None and all(one.annotation for one in listed) and not (a.vararg or a.kwarg)
+    said = {word.arg: word.value for word in call.keywords}
+    known = sheet.path(call.func) in ("torch.library.custom_op", "torch.library.triton_op") and "mutates_args" in said
+    if not (known and typed) or not said.keys() <= {"mutates_args", "device_types"} or None in said:
+        return ""
+    try:
+        changed, device = ast.literal_eval(said["mutates_args"]), ast.literal_eval(said.get("device_types", "'cuda'"))
+    except ValueError:
+        return ""
+    own = [one.arg for one in listed]
+    plain = changed == "unknown" or (
+        isinstance(changed, (tuple, list, set, dict)) and all(one in own for one in changed)
+    )
+    name = call.args[0].value
+    return name if plain and device == "cuda" and isinstance(name, str) and _NAME.fullmatch(name) else ""
+
+
+class _Wraps(ast.NodeTransformer):
+    """Kernels in place of what `wrap_triton` makes of them."""
+
+    def __init__(self, sheet: _Sheet) -> None:
+        self._sheet = sheet
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call that wraps a kernel by its name is that name; text keeps the parentheses."""
+        wraps = len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ast.Name)
+        if wraps and self._sheet.path(node.func) == "torch.library.wrap_triton":
+            self._sheet.write(node.func, "")
+            return node.args[0]
+        return self.generic_visit(node)
 
 
 def _imports(sheet: _Sheet) -> None:

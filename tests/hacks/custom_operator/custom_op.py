@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: torch-attribute
+# rule: torch-compute | torch-attribute
 # An operator of its own hides the call from a dispatcher's observer.
 import torch
 import triton
