@@ -91,7 +91,7 @@ _ANSWERS: Mapping[object, object] = {
     torch.get_device: 0,
 }
 """What a tensor says of its device, and of its memory there."""
-_OF_THE_HOST = (*_ANSWERS, torch.Tensor.type)
+_OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type))
 """What a tensor of the host's says as it is."""
 
 
@@ -112,6 +112,8 @@ class _CudaMeans(TorchFunctionMode):
         if func in _OF_THE_HOST and hosted.is_hosted(args[0]):
             return func(*args, **(kwargs or {}))
         result = self._call(func, args, kwargs or {})
+        if not isinstance(result, (torch.Tensor, list, tuple)) or isinstance(result, torch.Size):
+            return result  # most of what is called asks for a size, or for a number
         return hosted.noted(func, args, kwargs or {}, self._place(func, args, kwargs or {}), result)
 
     def _call(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:

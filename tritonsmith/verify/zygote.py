@@ -136,7 +136,9 @@ def _warm() -> None:
         "tritonsmith.verify.compile",
         "tritonsmith.verify.interpret",
         "tritonsmith.verify.replay",
+        "tritonsmith.verify.vet",
     ]
+    modules += ["numpy.ma", "numpy.ctypeslib"]  # the interpreter's first launch would import them
     for module in modules:
         importlib.import_module(module)
     # Triton asks ptxas for its version once and remembers; a runner could not start it.
