@@ -51,7 +51,7 @@ def settings_of(
     tokens: int, lr: float, ahead: bool, micro: int, timeout: float, timing: bool,
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
-    scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0,
+    scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -73,7 +73,8 @@ def settings_of(
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
             "accumulation": rows // micro, "updates": updates, "max_prompt": 2048, "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
-            "loss": "dapo", "delta": 4.0, "scale": scale, "ahead": ahead, "save_steps": 10,
+            "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead,
+            "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -148,6 +149,7 @@ def run(
     turns: Annotated[int, typer.Option(help="1, or how often best-of-N draws: later from where an answer failed.")] = 1,
     copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
+    blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer or line.")] = "answer",
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -157,7 +159,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps, scale, updates, turns, copies, epochs,
+        temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

@@ -14,7 +14,7 @@ from tritonsmith.prompts import render_completion
 from tritonsmith.train import grpo, models
 from tritonsmith.train.advantages import Assign
 from tritonsmith.train.rewarding import KernelReward
-from tritonsmith.types import Interval, Task, Timing, Verdict
+from tritonsmith.types import Finding, Interval, Task, Timing, Verdict
 from tritonsmith.verify.pool import Verifier
 
 
@@ -71,7 +71,27 @@ def test_best_of_n_keeps_one_right_answer(tokenizer: PreTrainedTokenizerFast, tm
     assert found.tolist() == [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
 
 
-@pytest.mark.parametrize("fields", [{"credit": "best_of_n"}, {"credit": "grpo"}, {}])
+def test_a_wrong_answer_is_pushed_away_in_the_line_that_is_blamed(
+    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    """Of three wrong answers one names a line; of the right one all tokens are pulled up."""
+    text = render_completion("Fuse.", "import torch\n\n\nclass ModelNew:\n    slip = 1\n    pass\n")
+    ids = tokenizer.encode(text, add_special_tokens=False)
+    slip = Finding(rule="exception", message="NameError", line=5)
+    wrong = [verdict(False).model_copy(update={"findings": some}) for some in ([slip], [], [])]
+    made = assign(tokenizer, tmp_path, [verdict(True, 1.0), *wrong], "binary", "dr_grpo")
+    made.by_line = True
+    rows = [ids] * 4
+    blame = made.blame(rows, len(ids))
+    found = made(made.rewards(), made.masks(rows, len(ids)), made.eligible(), blame)
+    pushed = found[1] < 0
+    text = tokenizer.decode([one for one, down in zip(ids, pushed.tolist(), strict=True) if down])
+    assert text.strip() == "slip = 1"  # the blanks around it may be of its neighbours' tokens
+    assert found[1][~pushed].abs().max() == 0 and found[2:].abs().max() == 0
+    assert found[0].tolist() == pytest.approx([0.75] * len(ids))
+
+
+@pytest.mark.parametrize("fields", [{"credit": "best_of_n"}, {"credit": "grpo"}, {"blame": "line"}, {}])
 def test_the_trainer_takes_them(
     tmp_path: Path,
     tiny_folder: Path,

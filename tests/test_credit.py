@@ -68,6 +68,17 @@ def test_one_segment_over_all_tokens_is_the_plain_credit() -> None:
     assert torch.equal(got, credit(REWARDS, 4, "grpo")[:, None].expand(8, 3))
 
 
+def test_blame_is_where_a_negative_advantage_goes() -> None:
+    blame = torch.tensor([[0, 0, 1], [0, 1, 0]])
+    got = credit(torch.tensor([1.0, 0.0]), 2, "dr_grpo", masks={"code": torch.ones(2, 3)}, blame=blame)
+    assert got.tolist() == [[0.5, 0.5, 0.5], [0.0, -0.5, 0.0]]
+
+
+def test_blame_without_tokens_is_refused() -> None:
+    with pytest.raises(ValueError, match="give masks"):
+        credit(REWARDS, 4, "grpo", blame=torch.ones(8, 3))
+
+
 def test_best_of_n_keeps_plan_and_code_together() -> None:
     rewards = {"plan": torch.tensor([2.0, 1.0]), "code": torch.tensor([0.5, 1.0])}
     masks = {"plan": torch.tensor([[1, 0]] * 2), "code": torch.tensor([[0, 1]] * 2)}

@@ -32,6 +32,7 @@ def credit(
     alpha: float = reward.ALPHA,
     keep: int = 3,
     eligible: Tensor | None = None,
+    blame: Tensor | None = None,
 ) -> Tensor:
     """Advantages of B completions in groups of `group` neighbours: (B,), or (B, T) where masks are given.
 
@@ -44,14 +45,19 @@ def credit(
       standard deviation, as in TRL), `dr_grpo` is r - mean (arXiv 2503.20783, section 3.2), `best_of_n` is 1 on the
       `keep` highest of each group and 0 elsewhere, which gives the gradient of fine-tuning on them.
     - `eligible`: (B,) bool, rows that `best_of_n` may keep (`keepable` makes it); all with a reward above 0 if None.
+    - `blame`: (B, T), 1 on the tokens that a negative advantage reaches; it reaches all if None. A wrong answer is
+      mostly made of what is right: pushed down as a whole, it takes that along.
 
-    Raises ValueError where B is no multiple of `group`, or the segments of rewards and masks differ.
+    Raises ValueError where B is no multiple of `group`, the segments of rewards and masks differ, or there is blame
+    and no masks.
     """
     by_segment = None if isinstance(rewards, Tensor) else rewards
     total = rewards if isinstance(rewards, Tensor) else _weighted(rewards, alpha)
     if total.ndim != 1 or group < 1 or total.shape[0] % group:
         raise ValueError(f"rewards of shape {tuple(total.shape)} do not fall into groups of {group}")
     if masks is None:
+        if blame is not None:
+            raise ValueError("blame is of tokens: give masks")
         return _advantages(total, group, method, keep, eligible)
     if by_segment is not None and set(by_segment) != set(masks):
         raise ValueError(f"rewards have segments {sorted(by_segment)}, masks {sorted(masks)}")
@@ -61,7 +67,7 @@ def credit(
         own = total if by_segment is None or method == "best_of_n" else by_segment[name]
         advantages = _advantages(own, group, method, keep, eligible)
         result = result + _weight(name, alpha) * advantages[:, None] * mask.to(advantages.dtype)
-    return result
+    return result if blame is None else torch.where(result < 0, result * blame.to(result.dtype), result)
 
 
 def _weight(segment: str, alpha: float) -> float:

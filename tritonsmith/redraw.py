@@ -9,7 +9,7 @@ Draws and judges nothing. Turns that say in words what was wrong are in `prompts
 
 import re
 
-from tritonsmith.extract import extract
+from tritonsmith.blame import blamed
 from tritonsmith.prompts import Message
 from tritonsmith.types import Verdict
 
@@ -24,19 +24,10 @@ def begun(chat: list[Message], completion: str, verdict: Verdict) -> list[Messag
     goes back further: to the definition that the place is in, and then to the beginning.
     """
     asked, before = (chat[:-1], chat[-1]["content"]) if chat[-1]["role"] == "assistant" else (chat, None)
-    stays = completion[: _blamed(completion, verdict) or 0]
+    span = blamed(completion, verdict)
+    stays = completion[: span[0] if span else 0]
     if before is not None and len(stays) <= len(before):
         starts = [one.start() for one in _TOP.finditer(before) if one.start() < len(before)]
         inside = starts[-1] if starts and "```" in before[: starts[-1]] else 0
         stays = completion[:inside]
     return [*asked, {"role": "assistant", "content": stays}] if stays else asked
-
-
-def _blamed(completion: str, verdict: Verdict) -> int | None:
-    """Where in a completion the line begins that the first finding with a line names."""
-    line = next((one.line for one in verdict.findings if one.line is not None), None)
-    source = extract(completion).source
-    if line is None or source is None or verdict.correct:
-        return None
-    start = completion.find(source.rstrip("\n"))
-    return None if start < 0 else start + len("".join(source.splitlines(keepends=True)[: line - 1]))

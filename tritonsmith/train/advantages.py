@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from tritonsmith import credit, reward
+from tritonsmith.blame import blamed
 from tritonsmith.train import segments
 from tritonsmith.train.rewarding import KernelReward
 
@@ -34,6 +35,8 @@ class Assign:
     alpha: float
     cap: float
     keep: int
+    by_line: bool = False
+    """Whether a negative advantage reaches the line alone that the verifier blames, nothing where it blames none."""
 
     def masks(self, rows: list[list[int]], width: int) -> dict[str, Tensor]:
         """Where the reward has parts, a mask (B, T) for each; else one over everything that was written."""
@@ -43,6 +46,12 @@ class Assign:
         for row, ids in enumerate(rows):
             whole[row, : len(ids)] = 1.0
         return {"code": whole}
+
+    def blame(self, rows: list[list[int]], width: int) -> Tensor | None:
+        """Where a negative advantage may push down, (B, T); None: everywhere."""
+        if not self.by_line:
+            return None
+        return segments.within(rows, self.tokenizer, lambda row, text: blamed(text, self.scored.last[row]), width)
 
     def rewards(self) -> dict[str, Tensor]:
         """The rewards (B,) of each segment (of turns, what they are worth); NaN where there is no verdict."""
@@ -64,8 +73,17 @@ class Assign:
             return torch.tensor([verdict.correct for verdict in verdicts])
         return credit.keepable(verdicts, self.scored.sources, self.group)
 
-    def __call__(self, rewards: dict[str, Tensor], masks: dict[str, Tensor], eligible: Tensor) -> Tensor:
+    def __call__(
+        self, rewards: dict[str, Tensor], masks: dict[str, Tensor], eligible: Tensor, blame: Tensor | None = None
+    ) -> Tensor:
         """The advantages (B, T)."""
         return credit.credit(
-            rewards, self.group, self.method, masks=masks, alpha=self.alpha, keep=self.keep, eligible=eligible
+            rewards,
+            self.group,
+            self.method,
+            masks=masks,
+            alpha=self.alpha,
+            keep=self.keep,
+            eligible=eligible,
+            blame=blame,
         )

@@ -173,16 +173,19 @@ def _train(
 
 
 def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenizerBase) -> Assign | None:
-    """`credit` in place of TRL's advantages, where the reward has parts or the method is named."""
+    """`credit` in place of TRL's advantages, where the reward has parts, the method is named, or a line is blamed."""
     own, scheme = config.grpo, config.reward
-    if own.credit == "trl" and scheme.scheme != "hierarchical":
+    if own.credit == "trl" and own.blame == "answer" and scheme.scheme != "hierarchical":
         return None
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise ConfigError("grpo.credit and the hierarchical reward need a fast tokenizer, which this model has not")
+        raise ConfigError(
+            "grpo.credit, grpo.blame and the hierarchical reward need a fast tokenizer, which this model has not"
+        )
     fallback: credit.Method = "dr_grpo" if own.loss == "dr_grpo" else "grpo"
     method = fallback if own.credit == "trl" else own.credit
     group = own.num_generations * own.turns
-    return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep)
+    by_line = own.blame == "line"
+    return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep, by_line)
 
 
 def _scale(own: GrpoSection) -> str:

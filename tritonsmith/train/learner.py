@@ -158,13 +158,16 @@ class CurriculumTrainer(GRPOTrainer):
         device = self.accelerator.device
         found = assign.masks(rows, width)
         rewards = {name: everywhere(values.to(device)) for name, values in assign.rewards().items()}
-        wide = {
-            name: everywhere(cast(Tensor, self.accelerator.pad_across_processes(mask.to(device), dim=1)))
-            for name, mask in found.items()
-        }
-        all_of_them = assign(rewards, wide, everywhere(assign.eligible().to(device)))
+        wide = {name: self._wide(mask) for name, mask in found.items()}
+        blame = assign.blame(rows, width)
+        eligible = everywhere(assign.eligible().to(device))
+        all_of_them = assign(rewards, wide, eligible, None if blame is None else self._wide(blame))
         own = self.accelerator.process_index * len(rows)
         return all_of_them[own : own + len(rows), :width]
+
+    def _wide(self, mask: Tensor) -> Tensor:
+        """The masks (B, T) of all processes, each as wide as the widest."""
+        return everywhere(cast(Tensor, self.accelerator.pad_across_processes(mask.to(self.accelerator.device), dim=1)))
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         return self.order if self.order is not None else super()._get_train_sampler(dataset)

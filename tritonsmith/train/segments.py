@@ -1,10 +1,10 @@
-"""Which tokens of a completion are its plan and which its code: masks for `credit`, from character spans.
+"""Which tokens of a completion are its plan and its code, or lie in a span: masks for `credit`, from characters.
 
 Tokens are followed as they were drawn: a model may write a text in other tokens than its tokenizer would, so the
 text is not encoded again. Knows neither rewards nor trainers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from tokenizers.decoders import DecodeStream
@@ -61,4 +61,22 @@ def masks(
         plan = torch.tensor([start < edge for start in starts], dtype=torch.bool)
         found["plan"][row, : len(tokens)] = plan.float()
         found["code"][row, : len(tokens)] = (~plan).float()
+    return found
+
+
+def within(
+    ids: Sequence[Sequence[int]],
+    tokenizer: PreTrainedTokenizerFast,
+    span: Callable[[int, str], tuple[int, int] | None],
+    length: int,
+) -> Tensor:
+    """A mask (B, `length`) of float, 1 on tokens with a character in `span(row, text)`; 0 where that is None."""
+    found = torch.zeros(len(ids), length)
+    for row, tokens in enumerate(ids):
+        text, starts = token_starts(tokens, tokenizer)
+        place = span(row, text)
+        if place is not None:
+            ends = [*starts[1:], len(text)]
+            inside = [start < place[1] and end > place[0] for start, end in zip(starts, ends, strict=True)]
+            found[row, : len(tokens)] = torch.tensor(inside, dtype=torch.float)
     return found
