@@ -83,38 +83,37 @@ class Stopwatch:
         self._flush = torch.empty(size, dtype=torch.int8, device="cuda")
         self._queueing = 0.0
         """Seconds the host takes to queue a call where the device could be faster than that, else 0."""
+        self._runs = 0.0
+        """Seconds the device is busy with a call at least, where nobody else had it when that was measured, else 0."""
 
     def warm(self, calls: Calls, times: int) -> float:
         """Run each call some times; gives the milliseconds of one as a first block shows them."""
         for number in range(max(times, len(calls))):
             calls[number % len(calls)]()
         torch.cuda.synchronize()
-        return min(self.block(calls, 3)) if times > 1 else 0.0
+        first = min(self.block(calls, 3)) if times > 1 else 0.0
+        self._runs = 0.0
+        return first
 
     def block(self, calls: Calls, trials: int, repeats: int = 1, hide: bool = True) -> list[float]:
         """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches.
 
-        A trial whose calls the host queued later than the device was sure to be busy is made again, up to so many.
+        A trial that the device came to before the host had queued its calls is made again, up to so many.
         """
         kept: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
+        hosts: list[float] = []
         each, number, spare = calls_in_all(repeats, len(calls)), 0, trials
-        began = time.perf_counter()
-        busy = began + (BUFFER if hide else 0.0)
+        busy = time.perf_counter() + (BUFFER if hide else 0.0)
         if hide:
             torch.cuda._sleep(int(BUFFER * _CYCLES))
         while len(kept) < trials:
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            until = math.inf
+            began, hidden = time.perf_counter(), False
             if hide and self._queueing > 0:
-                # The device must not come to the calls before the host has queued them, with `BUFFER` to spare: it is
-                # busy until `busy` at least, on the host's clock. More than that would only keep the GPU from others.
-                now = time.perf_counter()
-                busy = max(busy, now)
-                until = now + self._queueing * each + BUFFER
-                wait = min(until - busy, MOST_SLEEP)
-                if wait > 0:
-                    torch.cuda._sleep(int(wait * _CYCLES))
-                    busy += wait
+                # What this block's trials took, once there are some, is not what they took beside other candidates.
+                host = _middle(hosts) if hosts else self._queueing * each
+                busy, hidden = self._keep_busy(max(busy, began), began + host + BUFFER)
+                busy += self._runs * each
             self._flush.zero_()
             for call in calls if repeats > 1 else ():
                 call()
@@ -123,16 +122,29 @@ class Stopwatch:
                 calls[(number + repeat) % len(calls)]()
             end.record()
             number += 1
-            if time.perf_counter() > until and spare > 0:
-                spare -= 1
+            hosts.append(time.perf_counter() - began)
+            if hidden and spare > 0 and start.query():
+                # What the device was said to be busy with was not there: it is believed no longer.
+                spare, busy, self._runs = spare - 1, 0.0, 0.0
             else:
                 kept.append((start, end))
-        host = (time.perf_counter() - began) / (number * each)
         torch.cuda.synchronize()
         times = [start.elapsed_time(end) / repeats for start, end in kept]
+        host, self._runs = _middle(hosts) / each, 1e-3 * min(times)
         # Times near the host's own may be the host's: a call is long only if it is clearly longer.
-        self._queueing = host if 1e-3 * min(times) < _LONG * host else 0.0
+        self._queueing = host if self._runs < _LONG * host else 0.0
         return times
+
+    @staticmethod
+    def _keep_busy(busy: float, until: float) -> tuple[float, bool]:
+        """Keep the device, which is busy until `busy` at least, busy `until` the host has queued a trial, on its clock.
+
+        More would only keep the GPU from others. Gives when it ends, and whether that is as late as it should be.
+        """
+        wait = min(max(until - busy, 0.0), MOST_SLEEP)
+        if wait > 0:
+            torch.cuda._sleep(int(wait * _CYCLES))
+        return busy + wait, until - busy <= MOST_SLEEP
 
     @staticmethod
     def back_to_back(calls: Calls, times: int) -> None:
@@ -144,6 +156,11 @@ class Stopwatch:
 
 Block = Callable[[int], list[float]]
 """Runs so many trials and gives the milliseconds of a call in each."""
+
+
+def _middle(seconds: Sequence[float]) -> float:
+    """The median, which one hiccup of the host does not move."""
+    return sorted(seconds)[len(seconds) // 2]
 
 
 def calls_a_trial(milliseconds: float) -> int:
