@@ -176,6 +176,7 @@ class Runner:
         self._machine, self._gpu, self._wrong = machine, gpu, wrong
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
+        self.trials = 0
 
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
@@ -195,6 +196,7 @@ class Runner:
 
     def _time(self, header: dict[str, object]) -> list[float]:
         trials, repeats = cast(int, header["trials"]), cast(int, header["repeats"])
+        self.trials += trials if header["hide"] else 0
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
 
     def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
@@ -245,6 +247,11 @@ def test_only_what_is_measured_is_done_alone(machine: Machine, tmp_path: Path) -
         "timed": {"shared"},
     }
     assert [how for what, how in runner.asked if what == "time"].count("shared") == 1
+
+
+def test_every_side_has_all_of_its_trials(machine: Machine, tmp_path: Path) -> None:
+    _, runner = _measured(machine, tmp_path, CALIBRATED)
+    assert runner.trials >= CALIBRATED.trials
 
 
 def test_what_was_timed_is_compared(machine: Machine, tmp_path: Path) -> None:

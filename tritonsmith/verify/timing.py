@@ -66,10 +66,11 @@ MOST_SLEEP = 4 * BUFFER
 """Seconds that the device is kept busy before a trial's calls, at most."""
 _LONG = 1.5
 """How many times as long as the host takes to queue it a call must run to need no such help."""
-_SHORT = 60e-6
+_SHORT = 40e-6
 """Seconds a trial lasts at least: of a shorter kernel a trial has several calls, up to `_MOST_CALLS`, after one round
 that is not timed. Events have steps of 32 ns and cost 2 us on one H200, a large part of a kernel of 3 us; and what the
-overwritten caches and page tables cost it depends on where its memory lies, 2 to 4 % from one process to the next."""
+overwritten caches and page tables cost it depends on where its memory lies, 2 to 4 % from one process to the next. What
+a short kernel has the GPU alone for is mostly these calls: one a trial from 40 us on, and five for a kernel of 39."""
 _MOST_CALLS = 12
 _CYCLES = 2.0e9
 """Clock of `torch.cuda._sleep`, at most: a little longer does no harm."""
