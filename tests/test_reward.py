@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from tritonsmith.reward import beats, parts, score, speedup
+from tritonsmith.reward import beats, counted, parts, score, speedup
 from tritonsmith.types import Interval, StageName, Timing, Verdict
 
 
@@ -64,6 +64,15 @@ def test_insignificant_measurement_counts_as_one() -> None:
 
 def test_significant_measurement_counts() -> None:
     assert speedup(verdict("timing", correct=True, speed=(1.4, 1.1, 1.8))) == 1.4
+
+
+def test_what_was_measured_stays_in_the_verdict() -> None:
+    found = verdict("timing", correct=True, speed=(1.4, 0.9, 1.8))
+    assert speedup(found) == 1.0 and found.speedup == Interval(median=1.4, low=0.9, high=1.8)
+
+
+def test_a_single_run_counts_as_it_is() -> None:
+    assert counted(Interval(median=1.02, low=1.02, high=1.02)) == 1.02
 
 
 def test_prediction_counts_as_it_is() -> None:

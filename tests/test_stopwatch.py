@@ -51,7 +51,7 @@ class Machine:
             self.run(1e-6, 1e-6)
             event.at = self.idle
 
-        event = SimpleNamespace(at=0.0, record=record)
+        event = SimpleNamespace(at=0.0, record=record, query=lambda: event.at <= self.now)
         event.elapsed_time = lambda end: 1e3 * (end.at - event.at)
         return event
 
@@ -117,6 +117,33 @@ def test_a_block_takes_little_longer_than_the_host_does(machine: Machine) -> Non
     assert machine.now - before[-1] < 1.25 * host
 
 
+def test_the_device_is_not_kept_busy_when_it_is_anyway(machine: Machine) -> None:
+    watch, call = Stopwatch(), lambda: machine.run(70e-6, 75e-6)
+    watch.warm([call] * 3, 10)
+    watch.block([call] * 3, 17)
+    machine.slept.clear()
+    times = watch.block([call] * 3, 17)
+    assert times == pytest.approx([0.076] * 17) and sum(machine.slept) < BUFFER + 10 * 20e-6
+
+
+def test_a_host_that_was_slow_beside_others_does_not_prolong_the_first_block(machine: Machine) -> None:
+    watch, queueing = Stopwatch(), 2e-3
+    call = lambda: machine.run(queueing, 5e-6)  # noqa: E731
+    watch.warm([call] * 3, 10)
+    queueing, began = 50e-6, machine.now
+    watch.block([call] * 3, 17, 12)
+    assert machine.now - began < 1.4 * 17 * 15 * queueing
+
+
+def test_a_device_that_others_kept_busy_is_not_believed_to_be(machine: Machine) -> None:
+    watch, taking = Stopwatch(), (50e-6, 70e-6)
+    call = lambda: machine.run(*taking)  # noqa: E731
+    watch.warm([call] * 3, 10)
+    watch.block([call] * 3, 17)
+    taking = (50e-6, 5e-6)
+    assert watch.block([call] * 3, 17) == pytest.approx([0.006] * 17)
+
+
 def test_a_long_kernel_waits_for_the_first_launch_alone(machine: Machine) -> None:
     _block(machine, 30e-6, 200e-6, 1)
     machine.slept.clear()
@@ -149,6 +176,7 @@ class Runner:
         self._machine, self._gpu, self._wrong = machine, gpu, wrong
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
+        self.trials = 0
 
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
@@ -168,6 +196,7 @@ class Runner:
 
     def _time(self, header: dict[str, object]) -> list[float]:
         trials, repeats = cast(int, header["trials"]), cast(int, header["repeats"])
+        self.trials += trials if header["hide"] else 0
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
 
     def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
@@ -218,6 +247,11 @@ def test_only_what_is_measured_is_done_alone(machine: Machine, tmp_path: Path) -
         "timed": {"shared"},
     }
     assert [how for what, how in runner.asked if what == "time"].count("shared") == 1
+
+
+def test_every_side_has_all_of_its_trials(machine: Machine, tmp_path: Path) -> None:
+    _, runner = _measured(machine, tmp_path, CALIBRATED)
+    assert runner.trials >= CALIBRATED.trials
 
 
 def test_what_was_timed_is_compared(machine: Machine, tmp_path: Path) -> None:

@@ -60,6 +60,16 @@ def test_no_more_than_the_preset_while_others_wait() -> None:
     assert len(turns) == CALIBRATED.blocks
 
 
+def test_fewer_turns_are_enough_while_others_wait() -> None:
+    taken = {True: 0, False: 0}
+    for patient in taken:
+        for seed in range(50):
+            clocks = _clock(0.01, 0.012, 2 * seed), _clock(0.01, 0.012, 2 * seed + 1)
+            turns, _ = timing.interleave(*clocks, CALIBRATED, 0.02, lambda patient=patient: patient)
+            taken[patient] += len(turns)
+    assert 3 * 50 <= taken[False] < 0.8 * taken[True]
+
+
 def test_outliers_are_trimmed() -> None:
     blocks = [[1.0] * 9 + [50.0] for _ in range(5)]
     assert timing.compare(blocks, [[1.0] * 10] * 5, CALIBRATED).speedup.median == pytest.approx(1.0)

@@ -6,7 +6,7 @@ Does not spread rewards over tokens or groups: that is `credit`. Does not verify
 import math
 from typing import Literal
 
-from tritonsmith.types import StageName, Verdict
+from tritonsmith.types import Interval, StageName, Verdict
 
 Scheme = Literal["staged", "binary", "frontend", "midend", "hierarchical"]
 
@@ -64,17 +64,20 @@ def parts(verdict: Verdict, scheme: str = "hierarchical", cap: float = 1.0) -> d
 
 
 def speedup(verdict: Verdict) -> float:
-    """The speedup that may be rewarded: 1 where there is none, or where a measured one is not significant.
+    """The speedup that counts: 1 where there is none, or where a measured one is not significant.
 
-    Not significant: 1 lies within the interval of a measurement. A prediction has no interval and counts as it is.
+    A prediction has no interval and counts as it is. The verdict holds the median and the interval as they were found.
     """
     interval = verdict.speedup
     if interval is None or not math.isfinite(interval.median):
         return 1.0
     predicted = verdict.timing is not None and verdict.timing.kind == "predicted"
-    if not predicted and interval.low <= 1.0 <= interval.high:
-        return 1.0
-    return interval.median
+    return interval.median if predicted else counted(interval)
+
+
+def counted(measured: Interval) -> float:
+    """A measured speedup as it counts: 1 where it is not significant, for 1 lies within its interval."""
+    return 1.0 if measured.low <= 1.0 <= measured.high else measured.median
 
 
 def beats(verdict: Verdict, other: Verdict) -> bool:

@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tritonsmith import reward
 from tritonsmith.types import Verdict
 
 
@@ -29,7 +30,8 @@ def render(verdict: Verdict) -> RenderableType:
         by = "by roofline" if timing.kind == "predicted" else "by CUDA events"
         interval = "" if timing.kind == "predicted" else f" [{timing.speedup.low:.2f}, {timing.speedup.high:.2f}]"
         share = f"; {100 * timing.roofline_share:.0f} % of the hardware's limit" if timing.roofline_share else ""
-        parts.append(Text(f"speedup {timing.speedup.median:.2f}x{interval} {timing.kind} {by}{share}"))
+        one = "; not significant, counts as 1" if reward.speedup(verdict) == 1.0 != timing.speedup.median else ""
+        parts.append(Text(f"speedup {timing.speedup.median:.2f}x{interval} {timing.kind} {by}{one}{share}"))
     parts.append(Text(f"reward {verdict.reward:.2f} (staged), {verdict.seconds:.2f} s", style="dim"))
     return Group(*parts)
 

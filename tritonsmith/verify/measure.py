@@ -20,7 +20,7 @@ from tritonsmith.verify import numerics, observe, timing
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
 from tritonsmith.verify.gpu import Gpu
 
-_CALLS, _WALL_SECONDS = 20, 0.01
+_CALLS, _WALL_SECONDS = 20, 0.005
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
 _SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
 """Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
