@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -38,6 +39,8 @@ POINTS = ("start", "half", "end")
 SETS = ("deep", "level1")
 SEATS = 4
 """Candidates that one judge process has under way."""
+LONGEST = 236
+"""Letters of a SPEC in a file's name: with a hash and an ending that is 255 at most."""
 
 
 class Method(StrEnum):
@@ -50,12 +53,18 @@ class Method(StrEnum):
 # -- tasks
 
 
+def file_name(spec: str) -> str:
+    """A SPEC as a file's name; of a long one, which no file system takes, the beginning and a hash."""
+    name = "".join(c if c.isalnum() or c in "-=" else "_" for c in spec)
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{sha256(spec.encode()).hexdigest()[:12]}"
+
+
 def tasks_of(folder: Path, specs: Mapping[str, str]) -> dict[str, list[Task]]:
     """The tasks by name; those of deep graphs take a while to draw, so they are kept in `folder`, by SPEC."""
     found: dict[str, list[Task]] = {}
     folder.mkdir(parents=True, exist_ok=True)
     for name, spec in specs.items():
-        path = folder / f"{''.join(c if c.isalnum() or c in '-=' else '_' for c in spec)}.jsonl"
+        path = folder / f"{file_name(spec)}.jsonl"
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}")
             partial.write_text("".join(f"{task.model_dump_json()}\n" for task in load_spec(spec)))

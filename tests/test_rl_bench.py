@@ -75,6 +75,17 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     assert result["steps"][0]["candidates"] == 4
 
 
+def test_tasks_of_a_long_spec_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve kinds of training tasks in one SPEC: its letters are more than a file's name may have."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    from rl_training import tasks_of
+
+    specs = dict(one[2:].split("=", 1) for one in TASKS)
+    specs["train"] = ",".join(f"graphs:1:seed={seed}:depth=3:families=pointwise" for seed in range(12))
+    found = tasks_of(tmp_path, specs)
+    assert tasks_of(tmp_path, specs) == found and len(list(tmp_path.iterdir())) == 3 and len(found["train"]) > 3
+
+
 def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl_results
