@@ -147,3 +147,17 @@ def test_a_kernelbench_checkout_needs_not_have_every_level(tmp_path: Path) -> No
     _file(tmp_path, name="level3/1_Net.py")
     (task,) = load_spec(f"kernelbench:{tmp_path}")
     assert task.level == 3
+
+
+def test_a_graph_that_two_generators_draw_counts_once() -> None:
+    own = "graphs:12:seed={}:depth=1:families=pointwise"
+    first, second = (load_spec(own.format(seed)) for seed in (0, 1))
+    both = load_spec(f"{own.format(0)},{own.format(1)}")
+    assert {task.id for task in first} & {task.id for task in second}
+    assert both == [*first, *(task for task in second if task.id not in {one.id for one in first})]
+
+
+def test_a_file_that_is_named_twice_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text(load_spec("suite:level1")[0].source)
+    with pytest.raises(TaskError, match="named twice"):
+        load_spec(f"{tmp_path / 'task.py'},{tmp_path / 'task.py'}")

@@ -188,15 +188,18 @@ def load_spec(spec: str) -> list[Task]:
 
     SPEC: suite | suite:level1 | kernelbench:WHERE[:level1] | kernelbook:WHERE[:N] | tritonbench:PATH |
     graphs:N[:seed][:key=value...] | DIR | FILE, or several of them with commas between. WHERE is a hub id or a local
-    copy.
+    copy. A graph that several generators draw counts once, as the first wrote it; any other task that is named twice is
+    an error.
     """
     parts = [part.strip() for part in spec.split(",")]
     if not all(parts):
         raise TaskError(f"{spec!r} names no tasks; write suite, kernelbench:DIR, graphs:N, a folder or a file")
-    tasks = [task for part in parts for task in _load_one(part)]
-    if len({task.id for task in tasks}) < len(tasks):
-        raise TaskError(f"{spec}: a task is named twice")
-    return tasks
+    tasks: dict[str, Task] = {}
+    for task in (task for part in parts for task in _load_one(part)):
+        before = tasks.setdefault(task.id, task)
+        if before is not task and (before.graph is None or before.graph != task.graph):
+            raise TaskError(f"{spec}: the task {task.id} is named twice")
+    return list(tasks.values())
 
 
 def _load_one(spec: str) -> list[Task]:
