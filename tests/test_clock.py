@@ -37,3 +37,10 @@ def test_the_budget_counts_what_earlier_processes_spent(tmp_path: Path) -> None:
     # 90 spent, and the next step is taken to be as long as the last: 140 in all.
     assert Clock(path, minutes=2.0).over() and not Clock(path, minutes=3.0).over() and not Clock(path).over()
     assert Clock(path, minutes=3.0).over(2)
+
+
+def test_a_share_of_the_budget_is_at_most_all_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "steps.jsonl"
+    jsonl.append(path, json.dumps({"step": 0, "seconds": 60.0}))
+    assert Clock(path).share == 0.0 and Clock(path, minutes=0.5).share == 1.0
+    assert 0.5 <= Clock(path, minutes=2.0).share < 0.55

@@ -21,6 +21,7 @@ from tritonsmith.extract import Extraction
 from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import graphs
 from tritonsmith.train import grpo, rewarding, trainer
+from tritonsmith.train.learner import hasten
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.rewarding import KernelReward
 from tritonsmith.types import Candidate, Task, Verdict
@@ -286,6 +287,19 @@ def test_a_budget_ends_the_training_early(
 ) -> None:
     folder = grpo.train(make_config(tmp_path, tiny_folder), tasks, verifier, None, minutes=1e-6)
     assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 1
+
+
+def test_a_rate_falls_by_the_minutes_where_they_are_over_first() -> None:
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 10)
+    due = iter([0.0, 5.5, 3.0])
+    hasten(scheduler, lambda: next(due))
+    rates = []
+    for _ in range(3):
+        optimizer.step()
+        scheduler.step()
+        rates.append(scheduler.get_last_lr()[0])
+    assert rates == pytest.approx([0.9, 0.5, 0.7])
 
 
 class FirstLetter:

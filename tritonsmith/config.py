@@ -179,7 +179,7 @@ class GrpoSection(_Section):
     beta: NonNegativeFloat = 0.1
     lr: PositiveFloat = 1e-6
     schedule: Literal["constant", "linear", "cosine"] = "constant"
-    """How `lr` goes over `steps`; the other two end at 0."""
+    """How `lr` goes over `steps`, or over the minutes that training has if they are over first; the others end at 0."""
     batch: PositiveInt = 4
     accumulation: PositiveInt = 1
     updates: PositiveInt = 1

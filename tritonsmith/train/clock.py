@@ -67,6 +67,11 @@ class Clock:
         """Seconds of the run so far, those of earlier processes and of the step under way included."""
         return self._before + time.monotonic() - self._mark
 
+    @property
+    def share(self) -> float:
+        """How much of the budget is spent, from 0 to 1; 0 where there is none."""
+        return 0.0 if self.limit is None else min(self.spent / self.limit, 1.0)
+
     def over(self, steps: int = 1) -> bool:
         """Whether so many more steps, each as long as the last one, would exceed the budget."""
         return self.limit is not None and self.spent + steps * self._last > self.limit

@@ -6,13 +6,15 @@ nothing of configurations: `grpo` puts a run together.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 import torch
 from datasets import Dataset
 from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from torch.utils.data import Sampler
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl.trainer.grpo_trainer import GRPOTrainer
@@ -169,6 +171,13 @@ class CurriculumTrainer(GRPOTrainer):
         """The masks (B, T) of all processes, each as wide as the widest."""
         return everywhere(cast(Tensor, self.accelerator.pad_across_processes(mask.to(self.accelerator.device), dim=1)))
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Optimizer | None = None) -> LRScheduler:
+        """TRL's, whose rate falls by the minutes where those will be over before the steps are."""
+        scheduler = super().create_scheduler(num_training_steps, optimizer)
+        if self.clock.limit is not None and isinstance(scheduler, LambdaLR):
+            hasten(scheduler, lambda: num_training_steps * ranks.first(lambda: self.clock.share))
+        return scheduler
+
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
         return self.order if self.order is not None else super()._get_train_sampler(dataset)
 
@@ -193,6 +202,13 @@ class CurriculumTrainer(GRPOTrainer):
             self.order.go_to(state["place"])
         if (Path(checkpoint) / AHEAD).exists():
             self.waiting = Rollout.of(torch.load(Path(checkpoint) / AHEAD), self.rewards, self._text)
+
+
+def hasten(scheduler: LambdaLR, due: Callable[[], float]) -> None:
+    """Let a schedule be no earlier than at step `due()`, from its next step on."""
+    scheduler.lr_lambdas = [
+        lambda step, before=before: before(max(step, int(due()))) for before in scheduler.lr_lambdas
+    ]
 
 
 class Timed(TrainerCallback):
