@@ -1,23 +1,29 @@
 """Verified pairs a second, and the yield of each source of answers: `tritonsmith data build` from nothing.
 
     python benchmarks/data.py [--pairs 200] [--sources templates,inductor] [--tasks graphs] [--workers N]
+                              [--inputs as-given] [--assemble never]
 
 Counts everything: the start of the processes, drawing, asking the sources, judging on all variants, writing. CPU
-seconds are those of all processes, so they tell what a pair costs on a machine that has other work too, and what
-20,000 pairs would take on 16 such cores. Writes to a temporary folder, or to --out, where a build may be gone on with.
+seconds are those of all processes, so they tell what a pair costs on a machine that has other work too; those of a pair
+once all processes are warm tell what a long build makes on 16 such cores. Cheapest is `--sources templates --tasks
+graphs:sizes=small --inputs as-given --assemble never`: one kind of inputs, and kernels that pass the compiler's front
+end alone. Writes to a temporary folder, or to --out, where a build may be gone on with.
 """
 
 import contextlib
+import math
 import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.data.build import build
 from tritonsmith.data.census import Census
@@ -26,8 +32,12 @@ from tritonsmith.data.census import Census
 class Clock:
     """CPU seconds of this process and all below it, the ended ones included, while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, cold: int) -> None:
+        """`cold`: answers until which processes are taken for starting."""
         self.seconds = 0.0
+        self.warm = self.right = self.first = 0.0
+        """Seconds when the processes were warm; right answers in all, and until then."""
+        self._cold = cold
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -39,15 +49,30 @@ class Clock:
         self._over.set()
         self._thread.join()
 
+    def made(self, right: int) -> None:
+        """Count right answers as they come."""
+        self.right += right
+        self._cold -= 1
+        if self._cold == 0:
+            self._look()
+            self.warm, self.first = self.seconds, self.right
+
+    def each(self) -> float:
+        """CPU seconds of a right answer beside those of the start; NaN where the start is all there was."""
+        made = self.right - self.first
+        return (self.seconds - self.warm) / made if self.first and made else math.nan
+
     def _watch(self) -> None:
-        me = psutil.Process()
         while not self._over.wait(1.0):
-            total = 0.0
-            for process in [me, *me.children(recursive=True)]:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    times = process.cpu_times()
-                    total += times.user + times.system + times.children_user + times.children_system
-            self.seconds = max(self.seconds, total)
+            self._look()
+
+    def _look(self) -> None:
+        me, total = psutil.Process(), 0.0
+        for process in [me, *me.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
+        self.seconds = max(self.seconds, total)
 
 
 def main(
@@ -57,24 +82,27 @@ def main(
     seed: int = 0,
     workers: int = 0,
     contrastive: bool = False,
+    inputs: Literal["all", "as-given"] = "all",
+    assemble: Literal["first", "right", "never"] = "first",
     out: Path | None = None,
 ) -> None:
     """Build, and print; 0 workers stand for as many as cores."""
     width = workers or cores()
-    with tempfile.TemporaryDirectory() as folder, Clock() as clock:
+    with tempfile.TemporaryDirectory() as folder, Clock(cold=3 * width) as clock:
         began = time.perf_counter()
         census = build(
             out or Path(folder), pairs, tasks=tasks, sources=sources.split(","), seed=seed, contrastive=contrastive,
-            processes=width,
+            processes=width, verify=VerifyConfig(device="cpu", timing=False, assemble=assemble),
+            extensions=ExtensionsConfig(multi_input=inputs == "all"), made=clock.made,
         )  # fmt: skip
         seconds = time.perf_counter() - began
-    made, right = sum(census.rows.values()), sum(one.correct for one in census.sources.values())
+    made, each = sum(census.rows.values()), clock.each()
     console = Console()
     console.print(f"{made} rows in {seconds:.0f} s with {width} processes of each kind: {made / seconds:.2f} a second")
-    each = clock.seconds / max(right, 1)
-    minutes = 20_000 * each / 16 / 60
+    console.print(f"{clock.right:.0f} right answers, {clock.seconds / max(clock.right, 1):.2f} CPU seconds each")
     console.print(
-        f"{right} right answers, {each:.2f} CPU seconds each: 20,000 on 16 such cores in {minutes:.0f} minutes"
+        f"without the start ({clock.warm:.0f} CPU seconds, the first {clock.first:.0f} with it) {each:.2f}: 20,000 on "
+        f"16 such cores in {20_000 * each / 16 / 60:.0f} minutes, {16 * 600 / each:,.0f} in ten (extrapolated)"
     )
     console.print(_sources(census))
     console.print(_stages(census))

@@ -33,7 +33,7 @@ def _needs(shape: str, forward: str = "return torch.relu(x)") -> float:
 def _growth(shape: str, forward: str = "return torch.relu(x)", memory: int = 140 * GIB) -> float | None:
     task = _task(shape, forward)
     whole = scaling.Scaled(task, None, shape)
-    return _room(memory).growth(Sizes(whole, lambda: Large(whole, whole, frozenset())))
+    return _room(memory).growth(Sizes(whole, lambda: Large(whole, lambda: whole, frozenset())))
 
 
 def test_a_cpu_plans_with_nothing() -> None:

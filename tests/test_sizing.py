@@ -1,5 +1,7 @@
 """A task's sizes are found in a sandboxed process of its own, once, and in bounded time."""
 
+import os
+import signal
 import threading
 import time
 
@@ -92,3 +94,36 @@ def test_finds_the_larger_sizes_only_when_they_are_asked_for(verifier: Verifier)
     for _ in range(2):
         with pytest.raises(TaskError, match="ended the process"):
             found.large()
+
+
+def test_light_and_room_are_found_when_they_are_asked_for(verifier: Verifier) -> None:
+    task = SUITE["level2/gemm_bias_relu"]
+    found = _sizing(verifier).of(task).large()
+    assert found.light() == scaling.light(task, found.full, scaling.LIGHT)
+    assert found.room() == scaling.roomy(task)
+
+
+def test_who_found_a_size_is_asked_for_the_next_one(verifier: Verifier) -> None:
+    sizing = _sizing(verifier)
+    found = sizing.of(DOUBLE)
+    (runner,) = sizing._waiting.values()
+    assert found.full == scaling.full(DOUBLE) and [*sizing._waiting.values()] == [runner]
+    sizing.close()
+    assert not sizing._waiting
+
+
+def test_who_waited_and_died_is_replaced(verifier: Verifier) -> None:
+    sizing = _sizing(verifier)
+    found = sizing.of(DOUBLE)
+    (runner,) = sizing._waiting.values()
+    os.kill(runner.pid, signal.SIGKILL)
+    assert found.full == scaling.full(DOUBLE)
+    sizing.close()
+
+
+def test_few_wait(verifier: Verifier) -> None:
+    sizing = Sizing(verifier._zygotes["capture"], VerifyConfig(device="cpu", workers=1), whole=False)
+    sizing.of(DOUBLE)
+    sizing.of(SUITE["level1/relu"])
+    assert list(sizing._waiting) == [SUITE["level1/relu"].source]
+    sizing.close()

@@ -51,13 +51,15 @@ def build(
     verify: VerifyConfig | None = None,
     extensions: ExtensionsConfig | None = None,
     convert_seconds: float = CONVERT_SECONDS,
+    made: Callable[[int], object] | None = None,
 ) -> Census:
     """Make `n` verified pairs, or all that `tasks` gives, and write them below `out`; returns what they are made of.
 
     `tasks` is a SPEC; a generator's may go without a number. `sources` are names of `sources.SOURCES`, or
     `module:function`; with `canonical` tasks come in that form (`tasks.canonical`). Unless `verify` and
     `extensions` say otherwise, pairs are judged on the CPU under the strict policy, and hold at other sizes and in half
-    precision too (extension 1). A source has `convert_seconds` for a task. The caller's program needs a main guard.
+    precision too (extension 1). A source has `convert_seconds` for a task. `made` is told of right answers by their
+    number, as they come. The caller's program needs a main guard.
     Raises UserError for what the user must mend, a full disk included.
     """
     for name in sources:
@@ -74,6 +76,7 @@ def build(
         policy=judged.policy,
         target=judged.target,
         multi_input=inputs.multi_input,
+        assembled=judged.assemble != "never",
     )
     width = processes or cores()
     total = n or _most(settings)
@@ -82,9 +85,15 @@ def build(
         suite = _suite(store)
         builder = Builder(store, settings, suite, width)
         with bar("pairs", total) as advance:
+
+            def told(right: int) -> None:
+                advance(right)
+                if made is not None:
+                    made(right)
+
             if not builder.is_done(n):
                 with workers(width, judged, inputs, contrastive, convert_seconds) as builder.pools:
-                    builder.run(n, advance)
+                    builder.run(n, told)
         return export.export(store, settings, suite, n)
 
 

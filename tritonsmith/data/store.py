@@ -96,6 +96,8 @@ class Settings(_Line):
     target: str = "sm_90"
     multi_input: bool = True
     """Whether pairs were tried on other sizes, values and precisions (extension 1)."""
+    assembled: bool = True
+    """Whether kernels went through the compiler's back end, and not its front end alone (`verify.assemble`)."""
 
 
 class Store:

@@ -93,6 +93,8 @@ _ANSWERS: Mapping[object, object] = {
 """What a tensor says of its device, and of its memory there."""
 _OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type))
 """What a tensor of the host's says as it is."""
+_OTHERWISE = frozenset((*_OF_THE_HOST, torch.Tensor.cuda, torch.Tensor.to))
+"""What does something else here than it says, or may, without an argument by name."""
 
 
 class _CudaMeans(TorchFunctionMode):
@@ -107,13 +109,18 @@ class _CudaMeans(TorchFunctionMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
+        if not kwargs and func not in _OTHERWISE:  # nearly all calls, by the hundred thousand: see `unrun`
+            result = func(*args)
+            if not self._called or not isinstance(result, (torch.Tensor, list, tuple)) or type(result) is torch.Size:
+                return result  # most of what is called asks for a size, or for a number
+            return hosted.noted(func, args, {}, None, result)
         if not self._called:
             return self._call(func, args, kwargs or {})
         if func in _OF_THE_HOST and hosted.is_hosted(args[0]):
             return func(*args, **(kwargs or {}))
         result = self._call(func, args, kwargs or {})
         if not isinstance(result, (torch.Tensor, list, tuple)) or isinstance(result, torch.Size):
-            return result  # most of what is called asks for a size, or for a number
+            return result
         return hosted.noted(func, args, kwargs or {}, self._place(func, args, kwargs or {}), result)
 
     def _call(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:

@@ -169,7 +169,8 @@ class Judge:
         )
 
     def close(self) -> None:
-        """End the runners that wait for candidates."""
+        """End the runners that wait for candidates, and those that wait for questions on tasks."""
+        self._sizing.close()
         if self._stable is not None:
             self._stable.close()
 

@@ -1,6 +1,7 @@
 """Finds out about a task, under a time limit, what its candidates need: sizes, and variants that harden it.
 
-Each is found once and when it is asked for: most candidates in training are wrong at the tiny size already.
+Each is found once and when it is asked for: most candidates in training are wrong at the tiny size already. A process
+that has found one waits for the next question on its task, which it answers in half the time of a new one.
 
 A task is the user's own code, but it may hang or ask for all memory; so it is first run in a sandboxed runner of its
 own, which never meets a candidate. What it answers are sources, shapes and labels. Afterwards the judge itself
@@ -9,21 +10,24 @@ runs the task, at sizes that were seen to end in time.
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
 from tritonsmith.config import VerifyConfig
+from tritonsmith.cores import cores
 from tritonsmith.tasks import lengths, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 from tritonsmith.verify import wire
 from tritonsmith.verify.limits import runner_limits
-from tritonsmith.verify.zygote import Zygote
+from tritonsmith.verify.zygote import Runner, Zygote
 
 LIMIT = 30.0
-"""Seconds that a task may take until its sizes are known; the suite's take 0.1."""
+"""Seconds that a task may take for each question; the suite's take 0.1."""
+_QUESTIONS = ("tiny", "large", "light", "room")
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,13 @@ class Large:
     """The sizes beyond the tiny one: for candidates that were right there."""
 
     full: scaling.Scaled
-    light: scaling.Scaled
-    """For variants that change values and not sizes."""
+    light: Callable[[], scaling.Scaled]
+    """Finds what serves for variants that change values and not sizes, where there are such; raises TaskError."""
     hardening: frozenset[str]
     """Labels of the variants that a task needs because a null control passes it as given; see `vet`."""
-    room: scaling.Scaled | None = None
-    """The smallest size at which kernels find room for their tiles, where it is another one than the tiny one."""
+    room: Callable[[], scaling.Scaled | None] = lambda: None
+    """Finds the smallest size at which kernels have room for their tiles, where it is another one than the tiny one,
+    for the few candidates that turn that one down; raises TaskError."""
     long: tuple[scaling.Scaled, ...] = ()
     """Small ones in which one size is the task's own; see `lengths`."""
     apart: tuple[scaling.Scaled, ...] = ()
@@ -60,11 +65,11 @@ class Sizes:
     def roomy(self) -> "Sizes | None":
         """The sizes for a candidate that turns the tiny one down; None where there are no others."""
         found = self.large()
-        if (room := found.room) is None:
+        if (room := found.room()) is None:
             return None
         wide = found.full.cap is None or room.cap is None or found.full.cap >= room.cap
         full = found.full if wide else room
-        return Sizes(room, lambda: Large(full, full, found.hardening, long=found.long, apart=found.apart))
+        return Sizes(room, lambda: Large(full, lambda: full, found.hardening, long=found.long, apart=found.apart))
 
 
 T = TypeVar("T")
@@ -97,6 +102,9 @@ class Sizing:
         """`whole`: the full size is the task as it is, as on a GPU, and not what the interpreter bears."""
         self._zygote, self._settings, self._whole, self._limit = zygote, settings, whole, limit
         self._known: dict[str, _Once[Sizes]] = {}
+        self._waiting: OrderedDict[str, Runner] = OrderedDict()
+        """Runners that know a task and wait for the next question on it, by its source; the last one is the newest."""
+        self._most = settings.workers or cores()
         self._lock = threading.Lock()
 
     def of(self, task: Task) -> Sizes:
@@ -105,63 +113,114 @@ class Sizing:
             known = self._known.setdefault(task.source, _Once(partial(self._find, task)))
         return known()
 
+    def close(self) -> None:
+        """End the runners that wait."""
+        self._end_all_but(0)
+
     def _find(self, task: Task) -> Sizes:
         tiny = _read(task, self._ask(task, "tiny")["tiny"])
         return Sizes(tiny, _Once(partial(self._find_large, task, tiny)))
 
     def _find_large(self, task: Task, tiny: scaling.Scaled) -> Large:
         reply = self._ask(task, "large")
-        full, light = (_read(task, reply[name]) for name in ("full", "light"))
-        room = _read(task, reply["room"]) if reply.get("room") else None
-        room = None if room is not None and room.task.source == tiny.task.source else room
+        full = _read(task, reply["full"])
         long = tuple(_read(task, row) for row in _list(reply["long"]))
         apart = tuple(_read(task, row) for row in _list(reply["apart"]))
-        return Large(full, light, frozenset(map(str, _list(reply["hard"]))), room, long, apart)
+        light, room = partial(self._find_light, task, full), partial(self._find_room, task, tiny)
+        return Large(full, _Once(light), frozenset(map(str, _list(reply["hard"]))), _Once(room), long, apart)
 
-    def _ask(self, task: Task, which: str) -> dict[str, object]:
-        """What a runner of its own finds of a task."""
-        self._zygote.wait_until_warm()
-        runner = self._zygote.start(runner_limits(self._settings, self._limit, None))
-        deadline = time.monotonic() + self._limit
+    def _find_light(self, task: Task, full: scaling.Scaled) -> scaling.Scaled:
+        return _read(task, self._ask(task, "light", full)["light"])
+
+    def _find_room(self, task: Task, tiny: scaling.Scaled) -> scaling.Scaled | None:
+        found = self._ask(task, "room")["room"]
+        room = _read(task, found) if found is not None else None
+        return None if room is not None and room.task.source == tiny.task.source else room
+
+    def _ask(self, task: Task, which: str, full: scaling.Scaled | None = None) -> dict[str, object]:
+        """What a runner that meets no other task finds of this one; the light size is found beside the full one."""
         header = {"do": "sizes", "which": which, "id": task.id, "source": task.source, "whole": self._whole}
+        header["full"] = _write(full) if full is not None else None
+        with self._lock:
+            known = self._waiting.pop(task.source, None)
         try:
-            wire.send(runner.channel, header, None, deadline)
-            reply, _ = wire.receive(runner.channel, deadline, 0)
-        except wire.WireTimeout as error:
-            raise TaskError(f"task {task.id}: its reference does not end within {self._limit:g} s") from error
-        except wire.WireError as error:
-            raise TaskError(f"task {task.id}: its reference ended the process it ran in") from error
-        finally:
-            self._zygote.end(runner)
+            reply = self._answered(task, known or self._start(), header)
+        except wire.Closed as error:
+            if known is None:
+                raise TaskError(f"task {task.id}: its reference ended the process it ran in") from error
+            return self._ask(task, which, full)  # it may have ended while it waited
         if isinstance(error := reply.get("error"), dict):
             raise TaskError(str(error.get("message")))
         return reply
 
+    def _start(self) -> Runner:
+        self._zygote.wait_until_warm()
+        return self._zygote.start(runner_limits(self._settings, len(_QUESTIONS) * self._limit, None))
+
+    def _answered(self, task: Task, runner: Runner, header: Mapping[str, object]) -> dict[str, object]:
+        """A runner's answer, after which it waits; one that gave none is ended."""
+        deadline, answered = time.monotonic() + self._limit, False
+        try:
+            wire.send(runner.channel, header, None, deadline)
+            reply, _ = wire.receive(runner.channel, deadline, 0)
+            answered = "error" not in reply
+        except wire.WireTimeout as error:
+            raise TaskError(f"task {task.id}: its reference does not end within {self._limit:g} s") from error
+        except wire.Closed:
+            raise
+        except wire.WireError as error:
+            raise TaskError(f"task {task.id}: its reference ended the process it ran in") from error
+        finally:
+            if not answered:
+                self._zygote.end(runner)
+        with self._lock:
+            other = self._waiting.pop(task.source, None)  # of another question that was asked meanwhile
+            self._waiting[task.source] = runner
+        if other is not None:
+            self._zygote.end(other)
+        self._end_all_but(self._most)
+        return reply
+
+    def _end_all_but(self, most: int) -> None:
+        """End the runners that have waited longest."""
+        while True:
+            with self._lock:
+                if len(self._waiting) <= most:
+                    return
+                _, runner = self._waiting.popitem(last=False)
+            self._zygote.end(runner)
+
 
 def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], None]:
-    """The runner's side: find `which` sizes of the task in `header`, `tiny` or `large`."""
+    """The runner's side: find `which` sizes of the task in `header`, one of `_QUESTIONS`."""
     task = Task(id=str(header["id"]), level=1, source=str(header["source"]))
-    if header["which"] == "tiny":
-        return {"tiny": _write(scaling.tiny(task))}, None
+    match header["which"]:
+        case "tiny":
+            return {"tiny": _write(scaling.tiny(task))}, None
+        case "light":
+            bound = scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT
+            return {"light": _write(scaling.light(task, _read(task, header["full"]), bound))}, None
+        case "room":
+            room = scaling.roomy(task)
+            return {"room": _write(room) if room is not None else None}, None
+    return _large(task, bool(header["whole"])), None
+
+
+def _large(task: Task, whole: bool) -> dict[str, object]:
     from tritonsmith.verify import vet
 
     try:
         full = scaling.full(task)
     except TaskError:
-        if not header["whole"]:
+        if not whole:
             raise
         full = None  # a GPU bears what the interpreter does not
     hard = vet.hardening(full.task) if full is not None else frozenset()
-    if full is None or header["whole"]:
+    if full is None or whole:
         full = scaling.Scaled(task, None, "as given")
-    light = scaling.light(task, full, scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT)
-    room = scaling.roomy(task)
-    found: dict[str, object] = {"full": _write(full), "light": _write(light)}
-    if room is not None:
-        found["room"] = _write(room)
     long = [_write(one) for one in lengths.lengths(task, full)]
     apart = [_write(one) for one in lengths.apart(task, full)]
-    return {**found, "hard": sorted(hard), "long": long, "apart": apart}, None
+    return {"full": _write(full), "hard": sorted(hard), "long": long, "apart": apart}
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -135,7 +135,8 @@ class Trial:
             multi_input, strided = self._extensions.multi_input, self._settings.strided
             growth = self._room.growth(prepared) if multi_input else None
             large, named = prepared.large(), self._forwards.named
-            found = variants(large.full.task, multi_input, growth, large.hardening, strided, large.light.task)
+            light = large.light().task if multi_input else None
+            found = variants(large.full.task, multi_input, growth, large.hardening, strided, light)
             found = [replace(variant, named=variant.weights and named) for variant in found]
             long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
             apart = large.apart if self._gpu is None else ()
