@@ -126,16 +126,27 @@ def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping
     launches, work = seen.get("launches"), seen.get("work")
     peeked = isinstance(work, Mapping) and work.get("peeked") is True
     words = ("name", "which") if peeked else ("name", "which", "said")
-    known = {tuple(str(row.get(word)) for word in words) for row in compiled}
+
+    def told(row: Mapping[str, object]) -> tuple[str, ...]:
+        return *(str(row.get(word)) for word in words), "" if peeked else str(_grid(row))
+
     rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
-    new = {tuple(str(row.get(word)) for word in words) for row in rows} - known
+    known = {told(row) for row in compiled}
+    new = {told(row) for row in rows} - known
     names = {name for name, *_ in known}
     if not new or len(compiled) >= MAX_LAUNCHES:
         return []
     other = sorted({name for name, *_ in new if name not in names})
-    told = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments,"
-    message = f"forward launches {told} here, which it did not launch when it was compiled"
+    what = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments or on another grid,"
+    message = f"forward launches {what} here, which it did not launch when it was compiled"
     return [Finding(rule="uncompiled", message=message)]
+
+
+def _grid(row: Mapping[str, object]) -> list[object]:
+    """A launch's programs along each of three dimensions: some tell of those alone that were given."""
+    grid = row.get("grid")
+    given = list(grid) if isinstance(grid, (list, tuple)) else []
+    return given + [1] * (3 - len(given))
 
 
 def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
