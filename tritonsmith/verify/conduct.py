@@ -319,15 +319,16 @@ def _launched(seen: Mapping[str, object], *words: str) -> list[str]:
     return [" ".join(str(row.get(word)) for word in words) for row in rows]
 
 
-def made_by_torch(seen: Mapping[str, object], nearly: bool = False) -> bool:
+def made_by_torch(seen: Mapping[str, object], nearly: bool = False, rearranged: bool = False) -> bool:
     """Whether, in this run, torch had made the output of the inputs before a kernel copied it.
 
     With some inputs an honest kernel changes nothing either (a clamp of small values behind a `cat`): only what is so
     with other inputs too is `COPIED`. `nearly`: also where the output resembles what torch had made; see
-    `work.resembles`.
+    `work.resembles`; `rearranged`: where it holds the same values at other places.
     """
+    counted = ["made", *(["nearly"] if nearly else []), *(["rearranged"] if rearranged else [])]
     work = seen.get("work")
-    return isinstance(work, Mapping) and (work.get("made") is True or (nearly and work.get("nearly") is True))
+    return isinstance(work, Mapping) and any(work.get(kind) is True for kind in counted)
 
 
 def moved_by_torch(seen: Mapping[str, object], moving: bool) -> bool:
