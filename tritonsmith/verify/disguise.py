@@ -14,7 +14,9 @@ from triton.runtime.jit import JITFunction
 
 def install() -> None:
     """Give interpreted kernels the looks of compiled ones in this process; for the runner only."""
-    InterpretedFunction.__name__ = InterpretedFunction.__qualname__ = JITFunction.__name__
+    # The class's own name: the property of the same name, of its objects, stays.
+    InterpretedFunction.__name__ = JITFunction.__name__  # type: ignore[misc]
+    InterpretedFunction.__qualname__ = JITFunction.__qualname__
     InterpretedFunction.__module__ = JITFunction.__module__
     InterpretedFunction.__repr__ = _told  # type: ignore[method-assign]
     InterpretedFunction.__getattr__ = _asked  # type: ignore[attr-defined]
