@@ -119,13 +119,14 @@ def test_a_kernel_may_be_made_by_a_call() -> None:
     assert _rules(double(FORWARD, kernel, HEAD)) == set()
 
 
-ROW = {"name": "k", "said": "BLOCK=16, n=3"}
+ROW = {"name": "k", "said": "BLOCK=16, n=3", "grid": [2]}
 
 
 @pytest.mark.parametrize(
     ("row", "peeked", "other"),
     [(ROW, False, False), ({**ROW, "said": "BLOCK=16, n=4"}, False, True), ({**ROW, "said": "n=4"}, True, False),
-     ({**ROW, "name": "j"}, True, True)],
+     ({**ROW, "name": "j"}, True, True), ({**ROW, "grid": [2, 1, 1]}, False, False),
+     ({**ROW, "grid": [1, 1, 1]}, False, True), ({**ROW, "grid": [1, 1, 1]}, True, False)],
 )  # fmt: skip
 def test_other_launches_than_those_compiled_are_found(row: dict[str, object], peeked: bool, other: bool) -> None:
     seen = {"launches": [row], "work": {"peeked": peeked}}

@@ -126,16 +126,27 @@ def launched_otherwise(compiled: Collection[Mapping[str, object]], seen: Mapping
     launches, work = seen.get("launches"), seen.get("work")
     peeked = isinstance(work, Mapping) and work.get("peeked") is True
     words = ("name", "which") if peeked else ("name", "which", "said")
-    known = {tuple(str(row.get(word)) for word in words) for row in compiled}
+
+    def told(row: Mapping[str, object]) -> tuple[str, ...]:
+        return *(str(row.get(word)) for word in words), "" if peeked else str(_grid(row))
+
     rows = [row for row in launches if isinstance(row, Mapping)] if isinstance(launches, list) else []
-    new = {tuple(str(row.get(word)) for word in words) for row in rows} - known
+    known = {told(row) for row in compiled}
+    new = {told(row) for row in rows} - known
     names = {name for name, *_ in known}
     if not new or len(compiled) >= MAX_LAUNCHES:
         return []
     other = sorted({name for name, *_ in new if name not in names})
-    told = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments,"
-    message = f"forward launches {told} here, which it did not launch when it was compiled"
+    what = ", ".join(other) if other else f"another {min(new)[0]}, or with other arguments or on another grid,"
+    message = f"forward launches {what} here, which it did not launch when it was compiled"
     return [Finding(rule="uncompiled", message=message)]
+
+
+def _grid(row: Mapping[str, object]) -> list[object]:
+    """A launch's programs along each of three dimensions: some tell of those alone that were given."""
+    grid = row.get("grid")
+    given = list(grid) if isinstance(grid, (list, tuple)) else []
+    return given + [1] * (3 - len(given))
 
 
 def at_own_sizes(seen: Mapping[str, object], policy: Policy) -> list[Finding]:
@@ -308,15 +319,16 @@ def _launched(seen: Mapping[str, object], *words: str) -> list[str]:
     return [" ".join(str(row.get(word)) for word in words) for row in rows]
 
 
-def made_by_torch(seen: Mapping[str, object], nearly: bool = False) -> bool:
+def made_by_torch(seen: Mapping[str, object], nearly: bool = False, rearranged: bool = False) -> bool:
     """Whether, in this run, torch had made the output of the inputs before a kernel copied it.
 
     With some inputs an honest kernel changes nothing either (a clamp of small values behind a `cat`): only what is so
     with other inputs too is `COPIED`. `nearly`: also where the output resembles what torch had made; see
-    `work.resembles`.
+    `work.resembles`; `rearranged`: where it holds the same values at other places.
     """
+    counted = ["made", *(["nearly"] if nearly else []), *(["rearranged"] if rearranged else [])]
     work = seen.get("work")
-    return isinstance(work, Mapping) and (work.get("made") is True or (nearly and work.get("nearly") is True))
+    return isinstance(work, Mapping) and any(work.get(kind) is True for kind in counted)
 
 
 def moved_by_torch(seen: Mapping[str, object], moving: bool) -> bool:

@@ -22,6 +22,7 @@ from tritonsmith.verify import (
     combining,
     conversions,
     descriptors,
+    disguise,
     float8,
     libdevice,
     loops,
@@ -266,6 +267,7 @@ def install(launches: Launches) -> None:
     interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
     take_turns()
+    disguise.install()
     tuning.install(launches, habits)
 
 

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.conduct import computes
 from tritonsmith.verify.observe import address, tensors
-from tritonsmith.verify.work import is_constant, resembles
+from tritonsmith.verify.work import is_constant, rearranges, resembles
 
 _LARGEST, _MOST = 1 << 16, 1 << 10
 """Elements of what is kept to compare an output with, and how many of such."""
@@ -38,6 +38,8 @@ class Passed:
     """Whether an output comes from the contents of what was given, and not from its sizes alone."""
     resembles: bool = field(default=False, compare=False)
     """Whether an output is nearly something that was given or computed on the way, but for a factor and a summand."""
+    rearranges: bool = field(default=False, compare=False)
+    """Whether an output holds the values of such a tensor at other places."""
 
 
 def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
@@ -52,7 +54,8 @@ def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
     if moving:  # what is not even moved may be handed on
         free = old if len(old) < len(outputs) else frozenset()
     reads = any(lineage.of(t) > _NOTHING for t in outputs)
-    return Passed(free, old, moving, reads, any(map(lineage.resembles, outputs)))
+    resembling, rearranging = (any(map(ends, outputs)) for ends in (lineage.resembles, lineage.rearranges))
+    return Passed(free, old, moving, reads, resembling, rearranging)
 
 
 class _Lineage(TorchDispatchMode):
@@ -74,6 +77,10 @@ class _Lineage(TorchDispatchMode):
         """Whether an output is nearly what was given or computed before it, and not the same."""
         others = (t for t in self._values if t.shape == output.shape and t.dtype == output.dtype)
         return any(resembles(output, other) for other in others if not torch.equal(other, output))
+
+    def rearranges(self, output: torch.Tensor) -> bool:
+        """Whether an output holds the values of what was given or computed before it at other places."""
+        return any(rearranges(output, other) for other in self._values)
 
     def __torch_dispatch__(
         self,

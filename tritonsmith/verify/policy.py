@@ -45,7 +45,8 @@ CONSUMERS = {"tolist", "item", "copy", "tobytes", "sum", "mean", "max", "min", "
 COMMON = {
     "os", "sys", "time", "random", "logging", "warnings", "copy", "operator", "abc", "contextlib", "json", "re",
     "string", "numpy", "inspect", "pathlib", "textwrap", "pprint", "statistics", "numbers", "types", "traceback",
-    "torch.utils", "torch.utils.benchmark", "triton.testing", "triton.compiler", "gc", "datetime", "argparse",
+    "torch.utils", "torch.utils.benchmark", "torch.utils.cpp_extension", "triton.testing", "triton.compiler", "gc",
+    "datetime", "argparse",
 }  # fmt: skip
 """Modules that may be imported where no name of them is used."""
 STRICTER = {

@@ -20,6 +20,10 @@ LOGGER_SHUT = {
 }  # fmt: skip
 """Attributes of a logger that do more than write a line."""
 FORMATS = {"format", "format_map"}
+KERNEL_SHUT = {"device_caches", "rewriter", "rewritten_fn", "asm"}
+"""What a compiled kernel alone has, or the compiler gives alone, and what an interpreted one has alone."""
+KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.runtime.KernelInterface"}
+"""Classes of which an interpreted kernel is none, or another."""
 
 
 def telltales(module: Module) -> Iterator[Finding]:
@@ -28,6 +32,7 @@ def telltales(module: Module) -> Iterator[Finding]:
     yield from _warnings(module)
     yield from _formats(module.tree)
     yield from _own_name(module)
+    yield from _kernels(module)
 
 
 def _loggers(module: Module) -> Iterator[Finding]:
@@ -97,3 +102,28 @@ def _own_name(module: Module) -> Iterator[Finding]:
     for node in walk(module.tree):
         if isinstance(node, ast.Name) and node.id in ("__name__", "__file__") and id(node) not in allowed:
             yield Finding(rule="observed", message=f"{node.id} tells who loaded the candidate", line=node.lineno)
+
+
+def _kernels(module: Module) -> Iterator[Finding]:
+    """What only a compiled kernel has, or only an interpreted one; their other looks are alike, see `disguise`."""
+    hints = _hints(module.tree)
+    for node in walk(module.tree):
+        line = getattr(node, "lineno", None)
+        for name in KERNEL_SHUT & set(reads(node)):
+            yield Finding(rule="observed", message=f"{name} tells the interpreter from the compiler", line=line)
+        if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Load):
+            path = module.path(node)
+            if path in KERNEL_CLASSES and id(node) not in hints:
+                message = f"{path} tells the interpreter from the compiler"
+                yield Finding(rule="observed", message=message, line=line)
+
+
+def _hints(tree: ast.Module) -> set[int]:
+    """Every part of the annotations."""
+    found: list[ast.expr | None] = []
+    for node in walk(tree):
+        if isinstance(node, (ast.arg, ast.AnnAssign)):
+            found.append(node.annotation)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.append(node.returns)
+    return {id(part) for one in found if one is not None for part in walk(one)}

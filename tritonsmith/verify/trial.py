@@ -395,9 +395,11 @@ class Trial:
 
     def _made(self, seen: dict[str, object]) -> bool:
         """Whether torch made the output. Where it computes the rest, a kernel must do more to it than to multiply it by
-        a number and to add one, unless the task ends so."""
-        nearly = self._settings.policy == "lenient" and not self._eyes.habits().passed.resembles
-        return conduct.made_by_torch(seen, nearly)
+        a number, to add one, or to bring the values to other places, unless the task ends so."""
+        if self._settings.policy != "lenient":
+            return conduct.made_by_torch(seen)
+        passed = self._eyes.habits().passed
+        return conduct.made_by_torch(seen, not passed.resembles, not passed.rearranges)
 
     def _failed(self, failure: RunnerFailed) -> Outcome:
         """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""

@@ -78,10 +78,10 @@ class Work(contextlib.AbstractContextManager["Work"]):
         """The record as plain data.
 
         `made` is None where torch's results were too large to keep; `nearly` is whether each output that is no input
-        resembles one of them; `old` are the places of outputs in memory that is
-        older than the forward, `rounded` counts the fractions that casts to integers lost, `moved` the elements
-        that torch brought to other places, `lowered` is whether
-        integers were found from float32 values that a kernel rounded.
+        resembles one of them, `rearranged` whether it holds the values of one at other places; `old` are the places of
+        outputs in memory that is older than the forward, `rounded` counts the fractions that casts to integers lost,
+        `moved` the elements that torch brought to other places, `lowered` is whether integers were found from float32
+        values that a kernel rounded.
         """
         every = [t.detach() for t in tensors(output)]
         found = [t for t in every if t.numel()]
@@ -94,6 +94,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
             "values": self.values,
             "made": made or (None if self._room < 0 else False),
             "nearly": bool(rest) and all(any(resembles(t, piece) for piece in self._kept) for t in rest),
+            "rearranged": bool(rest) and all(any(rearranges(t, piece) for piece in self._kept) for t in rest),
             "rounded": self.rounded,
             "moved": self.moved,
             "peeked": self._launches.peeked,
@@ -300,6 +301,17 @@ def resembles(output: torch.Tensor, piece: torch.Tensor) -> bool:
     rest = one - shared / spread * other
     rounding = _UNITS * torch.finfo(output.dtype).eps
     return float(rest.square().sum()) <= max(rounding, _ROUNDING) ** 2 * float(one.square().sum())
+
+
+def rearranges(output: torch.Tensor, piece: torch.Tensor) -> bool:
+    """Whether an output holds exactly the values of another tensor, in another order."""
+    if output.numel() != piece.numel() or output.dtype != piece.dtype or not output.is_floating_point():
+        return False
+    one, other = (t.detach().flatten() for t in (output, piece.to(output.device)))
+    if torch.equal(one, other):
+        return False
+    one, other = one.sort().values, other.sort().values
+    return torch.equal(one, other) and one.unique_consecutive().numel() >= _FEW
 
 
 def _trusted() -> bool:

@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: uncompiled
+# rule: uncompiled | constant | mismatch
 # Two kernels of one name from one factory: what is compiled is not what is run.
 import torch
 import triton
