@@ -213,20 +213,21 @@ def test_torch_in_the_grid_function_is_seen(verifier: Verifier) -> None:
     assert rules(judge(verifier, DOUBLE, double(_copied(prepare, "grid"), COPY))) == {"torch-compute"}
 
 
-def test_torch_in_a_kernel_that_only_the_interpreter_runs_is_seen(verifier: Verifier) -> None:
+def test_a_kernel_for_the_interpreter_alone_is_not_told_that_it_is_there(verifier: Verifier) -> None:
     evil = COPY + "KEPT = []\n\n\n@triton.jit\ndef evil(y_ptr):\n    KEPT[1].copy_(KEPT[0].mul(2.0))\n\n\n"
     prepare = (
         "        if 'Interp' in str(type(double_kernel)):\n            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
     )
-    assert rules(judge(verifier, DOUBLE, double(_copied(prepare), evil))) == {"torch-compute"}
+    verdict = judge(verifier, DOUBLE, double(_copied(prepare), evil))
+    assert verdict.mismatch is not None and not verdict.correct
 
 
-def test_kernel_that_the_compiler_was_not_shown_is_rejected(verifier: Verifier) -> None:
-    other = KERNEL + KERNEL.replace("double_kernel", "other_kernel")
+def test_a_kernel_that_is_chosen_by_who_runs_it_is_the_same_for_all(verifier: Verifier) -> None:
+    other = KERNEL + COPY.replace("double_kernel", "other_kernel")
     forward = FORWARD.replace(
         "double_kernel[", "(other_kernel if 'Interpreted' in str(type(double_kernel)) else double_kernel)["
     )
-    assert rules(judge(verifier, DOUBLE, double(forward, other))) == {"uncompiled"}
+    assert judge(verifier, DOUBLE, double(forward, other)).correct
 
 
 def test_values_read_one_by_one_are_no_glue(verifier: Verifier) -> None:

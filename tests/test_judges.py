@@ -99,6 +99,7 @@ def test_processes_reach_the_verdicts_that_threads_reach(panel: Verifier, verifi
 
 
 def test_another_verifier_borrows_the_processes_with_settings_of_its_own(panel: Verifier) -> None:
+    assert panel.verify(DOUBLE, Candidate(task="double", source=double())).correct  # there are processes now
     with Verifier(VerifyConfig(device="cpu", workers=2, judges=2, until="ast"), beside=panel) as other:
         assert other.verify(DOUBLE, Candidate(task="double", source=double())).stage == "ast"
         assert set(_processes(other)) == set(_processes(panel))
