@@ -230,14 +230,14 @@ def _rows(
     config: Config, tasks: Sequence[Task], ask: Ask, tokenizer: PreTrainedTokenizerBase, longest: int
 ) -> list[dict[str, str | int | Conversation]]:
     """Make the data set: prompt, task and level, of the tasks whose prompt has at most `longest` tokens."""
-    rows: list[dict[str, str | int | Conversation]] = []
-    for task in tasks:
-        prompt = ask(task)
-        length = len(
-            tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=True, return_dict=False)
-        )
-        if length <= longest:
-            rows.append({"prompt": prompt, "task": task.id, "level": task.level})
+    asked = [ask(task) for task in tasks]
+    # All at once: one by one takes twice as long, and there may be forty thousand tasks.
+    encoded = tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=True, return_dict=False)
+    rows: list[dict[str, str | int | Conversation]] = [
+        {"prompt": prompt, "task": task.id, "level": task.level}
+        for task, prompt, ids in zip(tasks, asked, cast("list[list[int]]", encoded), strict=True)
+        if len(ids) <= longest
+    ]
     if len(rows) < len(tasks):
         log.warning("grpo: %d of %d prompts exceed %d tokens", len(tasks) - len(rows), len(tasks), longest)
     if not rows:
