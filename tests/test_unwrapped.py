@@ -171,3 +171,24 @@ def test_operators_without_types_are_none() -> None:
 def test_other_operators_are_not_resolved() -> None:
     last = "y = torch.ops.aten.mm(1, 2) + torch.ops.mine.other(1) + torch.ops.mine.relu_.out(1) + mine.relu_(1)"
     assert last in unwrapped(_op(after=f"{FAKE}import mine\n{last}"))
+
+
+@pytest.mark.parametrize("stream", ["sys.stderr", "sys.stdout", "err"])
+def test_a_stream_to_print_to_is_left_out(stream: str) -> None:
+    imports = "import torch\nimport sys\nfrom sys import stderr as err"
+    source = _with(
+        "def tell(x):\n    print('shape', x.shape,\n          file=" + stream + ", flush=True)", imports=imports
+    )
+    assert f"file={stream}" not in unwrapped(source) and "file=None, flush=True" in unwrapped(source)
+    assert len(unwrapped(source).splitlines()) == len(source.splitlines())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["print('x', file=sys.modules)", "print('x', file=open('y', 'w'))", "print('x', file=sys.stderr.buffer)",
+     "def print(*x, file):\n    return file\nprint(file=sys.stderr)", "sys = 3\nprint(file=sys.stderr)",
+     "tell(file=sys.stderr)", "x = sys.stderr"],
+)  # fmt: skip
+def test_other_files_and_other_prints_stay(line: str) -> None:
+    source = _with(line, imports="import torch\nimport sys")
+    assert unwrapped(source) == source

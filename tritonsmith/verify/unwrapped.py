@@ -6,6 +6,7 @@ here; it is written so that the text means the same, for whoever runs the whole 
 - `torch.backends.cudnn.benchmark = True` (or False), in the module or in a constructor: the judge's own setting stands
 - `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
 - `logging.basicConfig(level=..., format=...)`, written out, in the module: nobody reads the log
+- which of two streams `print(..., file=sys.stderr)` goes to: nobody reads either
 
 and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which it is. Operators that are registered
 around a launch become the functions that they are: `@torch.library.custom_op("ns::name", mutates_args=...)` and
@@ -22,7 +23,7 @@ import re
 from tritonsmith.source import parse
 from tritonsmith.verify.policy import MAX_SOURCE
 
-_WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled", "library")
+_WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled", "library", "stderr", "stdout")
 """Sources without any of these words have nothing to leave out."""
 _IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo", "torch.library"}
 """Modules whose import is left out where nothing makes use of it any more."""
@@ -42,6 +43,7 @@ def unwrapped(source: str) -> str:
         _settings(sheet)
         _marks(sheet)
         _logs(sheet)
+        _prints(sheet)
         _gradients(sheet)
         _operators(sheet)
         _Wraps(sheet).visit(sheet.tree)
@@ -194,6 +196,16 @@ def _is_written_out(sheet: _Sheet, word: ast.keyword) -> bool:
     if word.arg == "level":
         return type(value) in (int, str) or sheet.path(word.value).removeprefix("logging.") in _LEVELS
     return word.arg == "format" and isinstance(value, str)
+
+
+def _prints(sheet: _Sheet) -> None:
+    for call in [one for one in ast.walk(sheet.tree) if isinstance(one, ast.Call)]:
+        if not isinstance(call.func, ast.Name) or call.func.id != "print" or sheet.times("print"):
+            continue
+        for word in call.keywords:
+            if word.arg == "file" and sheet.path(word.value) in ("sys.stderr", "sys.stdout"):
+                sheet.write(word.value, "None")  # as if it were not said
+                word.value = ast.Constant(None)
 
 
 def _gradients(sheet: _Sheet) -> None:
