@@ -19,7 +19,7 @@ from tritonsmith.verify.names import NUMPY_FUNCTIONS
 from tritonsmith.verify.observe import Launches
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.share import triton_share
-from tritonsmith.verify.work import Work, resembles
+from tritonsmith.verify.work import Work, rearranges, resembles
 
 X = torch.arange(12.0).view(3, 4)
 
@@ -246,3 +246,11 @@ def test_what_numpy_asks_of_a_tensor_is_counted(name: str, given) -> None:
             assert name == "numpy.prod"
             return
     assert work.values == X.numel()
+
+
+def test_values_at_other_places_are_the_same_values() -> None:
+    answer = torch.randn(16, 24)
+    assert rearranges(answer.T.contiguous(), answer) and rearranges(answer.flip(0), answer)
+    assert not rearranges(answer, answer)
+    assert not rearranges(answer.flip(0).relu(), answer) and not rearranges(torch.randn(24, 16), answer)
+    assert not rearranges(answer.flip(0).clamp(-9, 9).index_fill(0, torch.tensor([0]), 0.1), answer)
