@@ -121,6 +121,19 @@ def test_the_trainer_takes_them(
     assert (better > 0).any() and (worse <= 0).all()
 
 
+def test_advantages_are_divided_as_the_scale_says_with_a_blamed_line_too(
+    tmp_path: Path, tiny_folder: Path, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    fields = {"blame": "line", "loss": "dapo"}
+    made = [
+        grpo._assign(make_config(tmp_path, tiny_folder, scale=scale, **fields), None, tokenizer)  # type: ignore[arg-type]
+        for scale in ("auto", "group", "none")
+    ]
+    assert [one.method for one in made if one is not None] == ["grpo", "grpo", "dr_grpo"]
+    with pytest.raises(ConfigError, match="batch"):
+        grpo._assign(make_config(tmp_path, tiny_folder, scale="batch", **fields), None, tokenizer)  # type: ignore[arg-type]
+
+
 def test_a_slow_tokenizer_is_a_config_error(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(tmp_path, tiny_folder, credit="grpo")
     with pytest.raises(ConfigError, match="fast tokenizer"):

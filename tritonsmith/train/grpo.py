@@ -181,7 +181,9 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
         raise ConfigError(
             "grpo.credit, grpo.blame and the hierarchical reward need a fast tokenizer, which this model has not"
         )
-    fallback: credit.Method = "dr_grpo" if own.loss == "dr_grpo" else "grpo"
+    if own.credit == "trl" and own.scale == "batch":
+        raise ConfigError('grpo.scale = "batch" is of TRL\'s own advantages: not with grpo.blame or a reward in parts')
+    fallback: credit.Method = "dr_grpo" if _scale(own) == "none" else "grpo"
     method = fallback if own.credit == "trl" else own.credit
     group = own.num_generations * own.turns
     by_line = own.blame == "line"
