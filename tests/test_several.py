@@ -338,6 +338,32 @@ def test_two_processes_do_what_one_does_and_one_goes_on_where_two_were_killed(
 
 
 @pytest.mark.slow
+def test_gloos_threads_end_before_python_does(tmp_path: Path) -> None:
+    script = tmp_path / "ends.py"
+    script.write_text(
+        "import atexit\n"
+        "import os\n"
+        "from pathlib import Path\n"
+        "from tritonsmith.train import ranks\n\n\n"
+        "def alive():\n"
+        "    names = [path.read_text() for path in Path('/proc/self/task').glob('*/comm')]\n"
+        "    return sum('gloo_runloop' in name for name in names)\n\n\n"
+        "atexit.register(lambda: os.write(1, b'at exit %d\\n' % alive()))\n"
+        "ranks.join()\n"
+        "os.write(1, b'at work %d\\n' % (alive() > 0))\n"
+        "if ranks.is_first():\n"
+        "    with ranks.leading():\n"
+        "        pass\n"
+        "else:\n"
+        "    ranks.follow()\n"
+    )
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script)]
+    done = subprocess.run(launcher, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sorted(done.stdout.splitlines()) == ["at exit 0", "at exit 0", "at work 1", "at work 1"]
+
+
+@pytest.mark.slow
 def test_weights_that_are_spread_over_two_processes_learn_what_whole_ones_do(
     tmp_path: Path, tiny_folder: Path, rows: Path, alone: Path
 ) -> None:

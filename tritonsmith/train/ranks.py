@@ -6,6 +6,7 @@ over gloo, whatever training uses, with no time limit: rank 0 may judge for an h
 rest when one dies. What ranks say while they draw goes through `desk`.
 """
 
+import atexit
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -102,6 +103,7 @@ def leading() -> Iterator[None]:
     finally:
         if _talk.group is not None and not _talk.together:
             first(lambda: None)
+            _part_at_exit()
 
 
 @contextmanager
@@ -128,8 +130,24 @@ def follow() -> None:
             function, args, kwargs = told
             function(*args, **kwargs)
             meet()
+        _part_at_exit()
     except UserError as error:
         raise SystemExit(2) from error
+
+
+def _part_at_exit() -> None:
+    """End gloo's threads at this process's exit, while Python lives.
+
+    One that lets go of the last tensor later wants Python's lock, and its process is aborted for it. Not where others
+    may be at work still: what waits for them would be waited for. Nothing else may hold the group, or it does not end.
+    """
+
+    def part() -> None:
+        _talk.group = None
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+    atexit.register(part)
 
 
 def _nothing() -> tuple[Callable[..., object], tuple[object, ...], dict[str, object]] | None:
