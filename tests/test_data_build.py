@@ -164,6 +164,33 @@ def test_an_error_ends_every_process() -> None:
     assert not [name for name in names if "zygote" in name], names
 
 
+INTERRUPTED = """
+import multiprocessing.util
+import sys
+import psutil
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.data import work
+from tritonsmith.verify import scratch
+if __name__ == "__main__":
+    work.start_judge(VerifyConfig(device="cpu"), ExtensionsConfig())
+    bench = work._verifier._court.bench
+    zygotes, sizings = list(bench.members), [judge._sizing for judge in bench._judges]
+    for lock in [zygotes[0]._process._waitpid_lock, *(one._lock for one in [bench, *zygotes, *sizings])]:
+        lock.acquire()
+    assert scratch.root().exists() and psutil.Process().children()
+    multiprocessing.util._exit_function()  # what pebble's handler of SIGTERM calls
+    running = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
+    sys.exit(bool(running) or any(folder.exists() for folder, _ in scratch._roots.values()))
+"""
+
+
+def test_a_worker_that_is_ended_while_it_holds_its_verifiers_locks_ends(tmp_path: Path) -> None:
+    program = tmp_path / "interrupted.py"
+    program.write_text(INTERRUPTED)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_source_or_a_number_that_is_not_there_is_told_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no source of answers 'teacher'"):
         build(tmp_path, 2, sources=["teacher"])

@@ -20,7 +20,7 @@ from tritonsmith.data.store import Answer, Item, Survey
 from tritonsmith.data.survey import survey
 from tritonsmith.tasks.format import one_line
 from tritonsmith.types import Candidate, Task
-from tritonsmith.verify import form
+from tritonsmith.verify import form, scratch
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,14 @@ def start_judge(settings: VerifyConfig, extensions: ExtensionsConfig) -> None:
     global _verifier
     start()
     _verifier = Verifier(settings.model_copy(update={"workers": 1}), extensions=extensions)
-    Finalize(None, _verifier.close, exitpriority=10)
+    Finalize(None, _end, exitpriority=10)
+
+
+def _end() -> None:
+    """End the verifier, in whatever it may have been interrupted: pebble ends a worker from a signal's handler."""
+    if _verifier is not None:
+        _verifier.kill()
+    scratch.remove()
 
 
 def draw(drawing: Drawing, number: int) -> list[Item] | None:

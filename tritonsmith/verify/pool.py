@@ -161,6 +161,10 @@ class Verifier:
         if self._cache is not None:
             self._cache.close()
 
+    def kill(self) -> None:
+        """End at once what judges a candidate, unasked: a signal's handler may call it, whatever it interrupted."""
+        self._court.bench.kill()
+
     def __enter__(self) -> "Verifier":
         return self
 

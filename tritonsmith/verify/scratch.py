@@ -50,7 +50,8 @@ def sweep(folder: Path) -> None:
 
 
 @atexit.register
-def _remove() -> None:
+def remove() -> None:
+    """Remove this process's folder, at its end; a process of multiprocessing's has to call it, and runs no `atexit`."""
     if (own := _roots.pop(os.getpid(), None)) is not None:
         shutil.rmtree(own[0], ignore_errors=True)
         os.close(own[1])

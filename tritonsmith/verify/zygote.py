@@ -23,6 +23,8 @@ from tritonsmith.verify import scratch
 from tritonsmith.verify.sandbox import Limits
 
 _MAX_REQUEST = 1 << 16
+_LAST_SECONDS = 10.0
+"""What a killed process has until it is gone."""
 
 
 @dataclass
@@ -105,7 +107,9 @@ class Zygote:
     def kill(self) -> None:
         """End its process, and with it its runners (PDEATHSIG); threads that talk with them go on, and see it."""
         self._process.kill()
-        self._process.wait()
+        # Without a limit it waits for a lock, which the one whom a signal interrupted may hold.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_SECONDS)
 
     def close(self) -> None:
         """End the zygote when no thread talks with it any more."""
