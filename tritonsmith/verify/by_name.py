@@ -1,15 +1,17 @@
-"""Other contents for weights that begin alike under every seed, each of its own, for candidates that have all names.
+"""Other contents for a model's weights, each of its own, for candidates that have all names: as if it were trained.
 
 Two norms of one size begin alike, and so do a bias and a mean: what takes one for the other is right until somebody
-trains the model. So is what leaves out a matrix that begins as the identity. Buffers that are no constant are left
-alone: they are tables, which an honest candidate may make anew. See `stand_ins` for candidates with other names.
+trains the model. So is what leaves out a matrix that begins as the identity. What weights that differ by seed have in
+common goes too: rows of one length, one sign, a symmetry, a second tensor that begins as a copy. Buffers that are no
+constant are left alone: they are tables, which an honest candidate may make anew. See `stand_ins` for candidates with
+other names.
 
 A model under construction may prepare something of its weights: they hold the contents as soon as they hold what they
 begin with. Which weight is which is known by building the model twice. Decides nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import nn
@@ -22,13 +24,19 @@ from tritonsmith.verify.observe import address, tensors
 from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder
 
 Built = TypeVar("Built")
+_TURNED = 0.25
+"""Share of drawn weights that change their sign."""
 
 
 class Weights(dict[str, tuple[torch.Tensor, torch.Tensor]]):
     """By name what a weight begins with, and what stands in for it."""
 
 
-def weights(first: nn.Module, second: nn.Module, seed: int) -> Weights:
+How = Literal["turned", "scaled", "left"]
+"""What becomes of weights that differ by seed: each number times about one, some turned in sign; or without that."""
+
+
+def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned") -> Weights:
     """Contents for the weights of a reference that was built under two seeds."""
     parameters = {id(parameter) for parameter in first.parameters()}
     stored, other = first.state_dict().keys(), tensors_of(second)
@@ -39,11 +47,13 @@ def weights(first: nn.Module, second: nn.Module, seed: int) -> Weights:
         if name not in stored or not tensor.is_floating_point() or not (trained or constant(tensor) is not None):
             continue
         alike = name in other and torch.equal(tensor, other[name])
-        if tensor.numel() == 0 or not (alike or (trained and faint(tensor))):
+        drawn = trained and not alike and not faint(tensor)
+        if tensor.numel() == 0 or (how == "left" and drawn) or not (alike or trained):
             continue
         if id(tensor) not in made:  # one tensor may have several names
-            begins = tensor.detach().clone()
-            made[id(tensor)] = begins, _contents(begins, trained, seed + len(made))
+            begins, own = tensor.detach().clone(), seed + len(made)
+            contents = _moved(begins, own, how == "turned") if drawn else _contents(begins, trained, own)
+            made[id(tensor)] = begins, contents
         found[name] = made[id(tensor)]
     return found
 
@@ -66,11 +76,27 @@ def _contents(begins: torch.Tensor, trained: bool, seed: int) -> torch.Tensor:
     return contents.to(begins.device, begins.dtype)
 
 
+def _moved(begins: torch.Tensor, seed: int, turned: bool) -> torch.Tensor:
+    """Numbers about those that were drawn, in the root mean square as large; some turned in sign where it is wanted."""
+    with seeded(seed):
+        factors = 0.5 + torch.rand(begins.shape)
+        if turned:
+            factors *= torch.where(torch.rand(begins.shape) < _TURNED, -1.0, 1.0)
+    return (begins * factors.to(begins.device)).to(begins.dtype)
+
+
 def put_in(model: nn.Module, known: Weights) -> None:
     """Let a model's weights hold what stands in for them."""
     for name, tensor in tensors_of(model).items():
         if name in known:
             tensor.data.copy_(known[name][1])
+
+
+def take_out(model: nn.Module, known: Weights) -> None:
+    """Let a model's weights hold what they begin with."""
+    for name, tensor in tensors_of(model).items():
+        if name in known:
+            tensor.data.copy_(known[name][0])
 
 
 def built(construct: Callable[[], Built], known: Weights) -> Built:

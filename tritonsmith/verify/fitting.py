@@ -76,13 +76,13 @@ def small(model: nn.Module, inputs: list[object]) -> list[object]:
     Raises ValueError where rounding is much of the reference's own answer either way.
     """
     zeros = [map_tensors(item, without_last) for item in inputs]
-    found = next((given for given in (zeros, inputs) if _sound(truth_of(model, given))), None)
+    found = next((given for given in (zeros, inputs) if sound(truth_of(model, given))), None)
     if found is None:
         raise ValueError("small values are lost in rounding")
     return found
 
 
-def _sound(truth: numerics.Truth) -> bool:
+def sound(truth: numerics.Truth) -> bool:
     """Whether the reference's own answer is what it computes in float64, up to rounding."""
     pairs = list(zip(leaves(truth.native), leaves(truth.exact), strict=True))
     if not finite(truth.native) or not finite(truth.exact):

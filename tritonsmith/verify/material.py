@@ -17,9 +17,10 @@ import torch
 from torch import nn
 
 from tritonsmith.tasks.format import TaskError, TaskModule
-from tritonsmith.tasks.variants import Variant, adapt, finite, usable
+from tritonsmith.tasks.variants import Variant, adapt, finite, map_tensors, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import by_name, fitting, numerics, observe, replay
+from tritonsmith.verify.by_name import Weights
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.passing import Passed, passed
 from tritonsmith.verify.stand_ins import StandIns, put_in, stand_ins, standing_in
@@ -29,6 +30,8 @@ _TASKS = 4096
 """Tasks whose habits are remembered."""
 _REPLAYS = 2
 """Calls with new contents in the same storage."""
+_TRIES = 4
+"""How often inputs are drawn in vain, for a reference that does not take what every seed gives, or draws sizes."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ class Draws:
 
         Empty where it keeps what it is given, for that changes then.
         """
-        model, calls = self.model(variant), [first, *(self.inputs(variant) for _ in range(_REPLAYS))]
+        model, calls = self.model(variant), [first, *(self.fitting(variant, first) for _ in range(_REPLAYS))]
         if replay.holds_inputs(model, calls):
             return []
         return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
@@ -177,7 +180,8 @@ class Draws:
         known = self._supply.known(variant.task)
         if known is not None:
             return known
-        return self._supply.habits(variant.task, self.model(variant), [self.inputs(variant) for _ in range(2)])
+        further = self._further(variant, model := self.model(variant))
+        return self._supply.habits(variant.task, model, [inputs for inputs, _ in further])
 
     def inputs(self, variant: Variant) -> list[object]:
         """New inputs, for one candidate alone."""
@@ -189,6 +193,12 @@ class Draws:
             other = module.inputs(secrets.randbits(31), self._device)
             return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
         return adapt(drawn, variant)
+
+    def fitting(self, variant: Variant, like: list[object]) -> list[object]:
+        """New inputs for the storage of others; those themselves in another order where a task draws sizes, too."""
+        drawn = (self.inputs(variant) for _ in range(_TRIES))
+        turned = (map_tensors(item, lambda tensor: tensor.flip(0) if tensor.dim() else tensor) for item in like)
+        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or list(turned)
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
@@ -215,18 +225,37 @@ class Draws:
             raise TaskError(f"task {variant.task.id}: no weight is constant")
         return known
 
-    def by_name(self, variant: Variant) -> by_name.Weights:
+    def by_name(self, variant: Variant) -> Weights:
         """What stands in for weights by name, where a variant wants it so; raises TaskError if there is nothing."""
         if not variant.weights or not variant.named:
-            return by_name.Weights()
+            return Weights()
         with self._slot("by name", variant) as slot:
-            if not isinstance(slot.kept, by_name.Weights):
-                module = TaskModule.of(variant.task)
-                model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
-                slot.kept = by_name.weights(model, other, self._others)
-            if not slot.kept:
-                raise TaskError(f"task {variant.task.id}: no weight is constant")
-            return slot.kept
+            known = slot.kept if isinstance(slot.kept, Weights) else self._trained(variant)
+            slot.kept = known
+            if not known:
+                raise TaskError(f"task {variant.task.id}: it has no weights that may be others")
+            return known
+
+    def _trained(self, variant: Variant) -> Weights:
+        """Contents for all weights, or for those alike alone where a reference bears no other signs or numbers."""
+        module = TaskModule.of(variant.task)
+        model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
+        left = by_name.weights(model, other, self._others, "left")
+        for how in ("turned", "scaled"):
+            known = by_name.weights(model, other, self._others, how)
+            if len(known) == len(left):
+                break
+            by_name.put_in(model, known)
+            try:
+                if fitting.sound(truth_of(model, self.inputs(variant))):
+                    return known
+            except torch.OutOfMemoryError:
+                break
+            except Exception:  # the task's own code
+                continue
+            finally:
+                by_name.take_out(model, known)
+        return left
 
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
@@ -250,9 +279,24 @@ class Draws:
         return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
 
     def _replays(self, variant: Variant) -> Replays:
-        model, others = self.model(variant), [self.inputs(variant) for _ in range(_REPLAYS)]
-        habits = self._supply.habits(variant.task, model, others)
-        return Replays(habits, [] if habits.remembers else [(inputs, truth_of(model, inputs)) for inputs in others])
+        further = self._further(variant, model := self.model(variant))
+        habits = self._supply.habits(variant.task, model, [inputs for inputs, _ in further])
+        return Replays(habits, [] if habits.remembers else further)
+
+    def _further(self, variant: Variant, model: nn.Module) -> list[tuple[list[object], numerics.Truth]]:
+        """New inputs with the reference's answers; raises TaskError where it fails on most of what is drawn."""
+        found: list[tuple[list[object], numerics.Truth]] = []
+        for _ in range(_TRIES * _REPLAYS):
+            try:
+                inputs = self.inputs(variant)
+                found.append((inputs, truth_of(model, inputs)))
+            except torch.OutOfMemoryError:
+                raise
+            except Exception:  # the task's own code, which may fail under some seeds and not under others
+                continue
+            if len(found) == _REPLAYS:
+                return found
+        raise TaskError(f"task {variant.task.id}: the reference fails on most of what is drawn for it")
 
     def _prepare(self, truths: list[numerics.Truth]) -> None:
         """Make what is kept ready for others, whose threads use other streams: it must be there, and known."""

@@ -20,6 +20,7 @@ from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.watching import Watching
 
 _TURNS = "a size at which loops go round"
+_REST = "a size at which loops go round and leave a rest, rising values"
 _PARTS, _AFFORDED = 12, 2.5
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -97,9 +98,18 @@ class OwnSizes:
             outcome = self._compare(Variant(_TURNS, task, fresh_seed=True, brief=True, patient=True))
             if outcome is None:
                 continue
-            if not outcome.ok:
-                return outcome
+            rest = self._with_a_rest(task, wanted) if outcome.ok else outcome
+            if not rest.ok:
+                return rest
             wanted = {line: count for line, count in wanted.items() if line not in conduct.turned(seen, wanted)}
             if not wanted:
                 break
         return Outcome(True)
+
+    def _with_a_rest(self, part: Task, wanted: Mapping[str, int]) -> Outcome:
+        """Values where a loop's last round is no whole one, and what it meets there is larger than what came before."""
+        task = lengths.with_a_rest(self._task, self._prepared().full, part)
+        if task is None or not conduct.turned(self._forwards.cover(task), wanted):
+            return Outcome(True)
+        variant = Variant(_REST, task, fresh_seed=True, values="rising", brief=True, patient=True)
+        return self._compare(variant) or Outcome(True)

@@ -153,6 +153,11 @@ def _kept(work: object, shared: object, allowed: Collection[int]) -> Iterator[Fi
             return
 
 
+def form(inputs: object) -> list[tuple[torch.Size, torch.dtype]]:
+    """What contents must be like to be written into the storage of inputs."""
+    return [(tensor.shape, tensor.dtype) for tensor in tensors(inputs)]
+
+
 def refill(inputs: object, contents: object) -> None:
     """Write new contents into tensors of the same shapes and dtypes; their version counters stay as they are."""
     for old, new in zip(tensors(inputs), tensors(contents), strict=True):

@@ -264,6 +264,9 @@ class Session:
             self.watch.run()
             self.watch.stats.clear()
             fresh = cuda.guarded(self._guards)
+        elif self.mode == "capture":
+            # Nothing runs that would write it: a size that is read from it would be the poison's.
+            fresh = torch.Tensor.zero_
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)

@@ -44,6 +44,8 @@ class Large:
     for the few candidates that turn that one down; raises TaskError."""
     long: tuple[scaling.Scaled, ...] = ()
     """Small ones in which one size is the task's own; see `lengths`."""
+    rest: tuple[scaling.Scaled, ...] = ()
+    """One in which the longest of these sizes is a quarter smaller, and odd."""
     apart: tuple[scaling.Scaled, ...] = ()
     """Small ones in which sizes stand to each other as in the task; see `lengths`."""
 
@@ -69,7 +71,10 @@ class Sizes:
             return None
         wide = found.full.cap is None or room.cap is None or found.full.cap >= room.cap
         full = found.full if wide else room
-        return Sizes(room, lambda: Large(full, lambda: full, found.hardening, long=found.long, apart=found.apart))
+        return Sizes(
+            room,
+            lambda: Large(full, lambda: full, found.hardening, long=found.long, rest=found.rest, apart=found.apart),
+        )
 
 
 T = TypeVar("T")
@@ -126,8 +131,9 @@ class Sizing:
         full = _read(task, reply["full"])
         long = tuple(_read(task, row) for row in _list(reply["long"]))
         apart = tuple(_read(task, row) for row in _list(reply["apart"]))
+        rest = tuple(_read(task, row) for row in _list(reply["rest"]))
         light, room = partial(self._find_light, task, full), partial(self._find_room, task, tiny)
-        return Large(full, _Once(light), frozenset(map(str, _list(reply["hard"]))), _Once(room), long, apart)
+        return Large(full, _Once(light), frozenset(map(str, _list(reply["hard"]))), _Once(room), long, rest, apart)
 
     def _find_light(self, task: Task, full: scaling.Scaled) -> scaling.Scaled:
         return _read(task, self._ask(task, "light", full)["light"])
@@ -220,7 +226,9 @@ def _large(task: Task, whole: bool) -> dict[str, object]:
         full = scaling.Scaled(task, None, "as given")
     long = [_write(one) for one in lengths.lengths(task, full)]
     apart = [_write(one) for one in lengths.apart(task, full)]
-    return {"full": _write(full), "hard": sorted(hard), "long": long, "apart": apart}
+    rests = (lengths.with_a_rest(task, full, _read(task, one).task) for one in long)
+    rest = [_write(scaling.Scaled(one, full.cap, "")) for one in rests if one is not None][:1]
+    return {"full": _write(full), "hard": sorted(hard), "long": long, "rest": rest, "apart": apart}
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -4,8 +4,11 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
+
+import torch
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.dry import runs_without_data
@@ -13,7 +16,7 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, policy, roofline, share, unrun
+from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
@@ -34,6 +37,8 @@ _OTHER_SIZES = {"odd sizes", "larger dimensions"}
 """Labels of variants whose sizes are no version of the task's own."""
 
 _LONG = "one size the task's own"
+_REST = "one size near the task's own, and odd, with rising values"
+_LOOP = re.compile(r"\brange\(|\bwhile\b")
 _APART = "sizes in the task's own order"
 
 
@@ -65,6 +70,8 @@ class Trial:
         self._own = OwnSizes(task, prepared, self._forwards, self._eyes, self._compiling, cuda, self._compared)
         self._roomy = False
         """Whether the candidate turned the tiny sizes down."""
+        self._held: list[tuple[torch.Size, torch.dtype]] = []
+        """What the inputs are like that its runner holds; a task may draw sizes."""
         self._finite = True
 
     # The stages.
@@ -141,6 +148,9 @@ class Trial:
             long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
             apart = large.apart if self._gpu is None else ()
             found += [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
+            # What a loop carries over, and what its last round is short of, shows where there is more than one round.
+            rests = large.rest if long and _LOOP.search(self._source) else ()
+            found += [Variant(_REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
             return found + [Variant(_APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
 
         def sizes(prepared: Sizes) -> str:
@@ -270,7 +280,7 @@ class Trial:
             if seen.get("stopped"):
                 return None
             if variant.label == "as given":
-                self._seen = seen
+                self._seen, self._held = seen, replay.form(material.inputs)
             if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
                 return refused(findings)
             with self._room.beside():
@@ -326,8 +336,10 @@ class Trial:
             if rebuild or remembers:
                 material = self._forwards.existing(variant)
                 seen, _ = self._forwards.run(variant, material, again=True)
+                self._held = replay.form(material.inputs)
                 again = self._forwards.draws.following(variant, material.inputs) if remembers else again
             findings = self._eyes.effects(seen)
+            again = [(inputs, truth) for inputs, truth in again if replay.form(inputs) == self._held]
             for inputs, truth in [] if findings else again:
                 seen, output = self._forwards.refilled(inputs, truth)
                 if findings := self._eyes.watched(seen):
