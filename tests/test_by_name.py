@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify.by_name import Weights, built, put_in, weights
+from tritonsmith.verify.by_name import How, Weights, built, put_in, weights
 
 
 class _Model(nn.Module):
@@ -24,17 +24,26 @@ class _Model(nn.Module):
         self.number = float(self.temperature)
 
 
-def _known() -> Weights:
+def _known(how: How = "turned") -> Weights:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         first = _Model()
         torch.manual_seed(1)
-        return weights(first, _Model(), 0)
+        return weights(first, _Model(), 0, how)
 
 
 def test_what_begins_alike_is_replaced_but_for_tables_and_masks() -> None:
     norms = {f"norm.{name}" for name in ("weight", "bias", "running_mean", "running_var")}
-    assert _known().keys() == norms | {"same.weight", "gate", "temperature"}
+    assert _known("left").keys() == norms | {"same.weight", "gate", "temperature"}
+
+
+def test_what_is_drawn_becomes_what_training_might_make_of_it() -> None:
+    """Rows of one length, one sign or a symmetry that weights begin with: what relied on them was accepted."""
+    for how in ("turned", "scaled"):
+        begins, contents = _known(how)["linear.weight"]
+        share = contents / begins
+        assert bool((share.abs() >= 0.5).all()) and bool((share.abs() <= 1.5).all())
+        assert bool((share < 0).any()) == (how == "turned")
 
 
 def test_equal_constants_get_contents_of_their_own() -> None:

@@ -3,7 +3,7 @@
 from judging import DOUBLE, SUITE, small
 
 from tritonsmith.tasks import scaling
-from tritonsmith.tasks.lengths import BOUND, lengths
+from tritonsmith.tasks.lengths import BOUND, lengths, with_a_rest
 
 
 def test_each_large_size_is_kept_once() -> None:
@@ -23,3 +23,13 @@ def test_a_size_that_is_too_large_for_the_interpreter_is_left_out() -> None:
     assert lengths(task, scaling.full(task)) == []
     wide = small("return 2.0 * x", "torch.randn(4, 1000000)")
     assert BOUND.elements < 1000000 and lengths(wide, scaling.full(wide)) == []
+
+
+def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:
+    task = SUITE["level1/softmax"]
+    full = scaling.full(task)
+    long = lengths(task, full)[0]
+    rest = with_a_rest(task, full, long.task)
+    assert rest is not None and long.cap is not None
+    longest = max(scaling.sizes(rest))
+    assert longest % 2 == 1 and 0.7 < longest / long.cap < 0.8

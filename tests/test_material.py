@@ -11,7 +11,7 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Mismatch, Task
 from tritonsmith.verify import judge as judge_module
-from tritonsmith.verify import material, numerics, observe
+from tritonsmith.verify import material, numerics, observe, replay
 from tritonsmith.verify.material import Draws, Fails, Material, Supply
 from tritonsmith.verify.pool import Verifier
 
@@ -158,3 +158,34 @@ def test_a_reference_that_keeps_what_it_is_given_is_not_shown_it_changed() -> No
     draws, given = Supply(cuda=False, budget=1 << 20).join(HOLDS), Variant("as given", HOLDS)
     assert draws.habits(given).remembers
     assert not draws.following(given, draws.inputs(given))
+
+
+def test_a_reference_that_fails_on_some_draws_is_drawn_for_again() -> None:
+    """Its error ended all verdicts of a stream."""
+    source = DOUBLE.source.replace("2.0 * x", "2.0 * x.reshape(-1 if float(x[0, 0]) < 1.28 else 7, x.shape[1])")
+    variant = Variant("as given", Task(id="some", level=1, source=source))
+    for _ in range(30):  # of twenty draws two fail
+        assert len(Supply(cuda=False, budget=0).join(variant.task).replays(variant).again) == 2
+
+
+def test_contents_for_the_storage_of_inputs_whose_sizes_are_drawn_fit_it() -> None:
+    source = DOUBLE.source.replace("torch.randn(64, 48)", "torch.randn(int(torch.randint(2, 4000, ())), 48)")
+    variant = Variant("as given", Task(id="sizes", level=1, source=source))
+    draws = Supply(cuda=False, budget=0).join(variant.task)
+    first = draws.inputs(variant)
+    again = draws.fitting(variant, first)
+    assert replay.form(again) == replay.form(first)
+    assert not torch.equal(*(next(observe.tensors(one)) for one in (again, first)))
+
+
+def test_weights_of_which_a_reference_bears_no_sign_but_one_keep_it() -> None:
+    forward = "torch.sqrt(self.weight) * x"
+    source = DOUBLE.source.replace("2.0 * x", forward).replace(
+        "    def forward",
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.weight = torch.nn.Parameter(0.5 + torch.rand(48))\n\n    def forward",
+        1,
+    )
+    variant = Variant("other weights", Task(id="root", level=1, source=source), weights=True, named=True)
+    begins, contents = Supply(cuda=False, budget=0).join(variant.task).by_name(variant)["weight"]
+    assert bool((contents > 0).all()) and not torch.equal(begins, contents)

@@ -280,3 +280,16 @@ def test_where_matrices_are_multiplied_nothing_is_forgiven() -> None:
     assert truth_of(Mean(), [x[1:]]).summed == 0
     assert truth_of(MeanOfProduct(), [x, x[:, :8]]).summed == 0
     assert truth_of(nn.ReLU(), [x]).summed == 0
+
+
+@pytest.mark.parametrize("stable", [False, True])
+def test_places_of_ties_that_a_reference_makes_are_any_of_them(stable: bool) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sort(x.relu(), stable=stable, dim=-1).indices
+
+    x = torch.cat([torch.arange(1.0, 5.0), -torch.rand(12)])[None]
+    truth = truth_of(Model(), [x])
+    zeros, rest = truth.native[:, :12], truth.native[:, 12:]  # type: ignore[index]
+    assert (compare(truth, torch.cat([zeros.flip(1), rest], 1), "v") is None) == (not stable)
+    assert compare(truth, torch.cat([zeros, rest.flip(1)], 1), "v") is not None

@@ -192,3 +192,23 @@ def test_a_stream_to_print_to_is_left_out(stream: str) -> None:
 def test_other_files_and_other_prints_stay(line: str) -> None:
     source = _with(line, imports="import torch\nimport sys")
     assert unwrapped(source) == source
+
+
+@pytest.mark.parametrize(
+    "line", ["import importlib", "import subprocess as work", "from tqdm import tqdm", "from packaging import version"]
+)
+def test_imports_that_nothing_uses_are_left_out(line: str) -> None:
+    assert unwrapped(_with(line)) == _with("pass")
+
+
+def test_an_import_of_a_part_of_torch_binds_torch() -> None:
+    assert unwrapped(_with("import torch.linalg")) == _with("import torch")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("import importlib", "importlib.reload(torch)"), ("from os.path import *",), ("import mine as work", "work = 3"),
+     ("import importlib, math",), ("from . import mine",), ("import math",), ("import torch.nn",)],
+)  # fmt: skip
+def test_imports_that_are_used_or_may_be_stay(lines: tuple[str, ...]) -> None:
+    assert unwrapped(_with(*lines)) == _with(*lines)

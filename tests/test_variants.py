@@ -243,3 +243,22 @@ def test_positions_are_not_asked_for_among_ties() -> None:
     positions = torch.arange(3)
     assert not usable(Variant("v", DOUBLE, values="sparse"), positions, was_finite=True)
     assert usable(Variant("v", DOUBLE, values="large"), positions, was_finite=True)
+
+
+def test_a_multiple_of_what_rand_draws_promises_no_more() -> None:
+    own = torch.Generator().manual_seed(0)
+    for drawn in torch.rand(500, 8, 12, generator=own):
+        for factor in (0.4, 10.0):
+            assert float(_redistributed(factor * drawn, "negative").max()) <= 0
+
+
+def test_what_is_positive_otherwise_stays_so() -> None:
+    own = torch.Generator().manual_seed(0)
+    for drawn in torch.randn(500, 16, 16, generator=own):
+        for positive in (drawn.abs(), drawn.square(), drawn.exp()):
+            assert torch.equal(_redistributed(positive, "negative"), positive)
+
+
+def test_rising_values_are_larger_in_the_end() -> None:
+    risen = _redistributed(torch.randn(64, 48, generator=torch.Generator().manual_seed(0)), "rising")
+    assert float(risen[:, 24:].abs().max()) > float(risen[:, :8].abs().max()) * 3

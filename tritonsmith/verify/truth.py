@@ -17,6 +17,7 @@ from tritonsmith.tasks.variants import leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.observe import numbers
+from tritonsmith.verify.ties import Ties
 
 _HALVES = (torch.float16, torch.bfloat16)
 _NUDGE = 4.0
@@ -55,7 +56,8 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
     def nearby(number: int) -> object:
         with seeded(number):
             moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in widened]
-        return forward(double, moved)
+        with Ties(number, unit):
+            return forward(double, moved)
 
     return Truth(exact, native, nearby, summed, kind=kind)
 

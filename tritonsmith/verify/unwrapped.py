@@ -21,7 +21,8 @@ import ast
 import re
 
 from tritonsmith.source import parse
-from tritonsmith.verify.policy import MAX_SOURCE
+from tritonsmith.verify.names import IMPORT_TREES, IMPORTS
+from tritonsmith.verify.policy import COMMON, MAX_SOURCE
 
 _WORDS = ("cudnn", "disable", "basicConfig", "set_grad_enabled", "library", "stderr", "stdout")
 """Sources without any of these words have nothing to leave out."""
@@ -30,13 +31,14 @@ _IMPORTED = {"torch.backends.cudnn", "torch.compiler", "torch._dynamo", "torch.l
 _BESIDE = {"staticmethod", "torch.no_grad()", "torch.no_grad", "torch.inference_mode()"}
 """Decorators that a mark may stand beside: they tell no marked function from another."""
 _LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "NOTSET"}
+_IMPORT = re.compile(r"^(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 _NAME = re.compile(r"(?!aten::|prims?::|torch|quantized::|inductor)[A-Za-z_]\w*::[A-Za-z_]\w*")
 """Names of operators, but for those of torch's own."""
 
 
 def unwrapped(source: str) -> str:
     """The source without what does nothing here; the very same text where nothing is left out."""
-    if len(source) > MAX_SOURCE or not any(word in source for word in _WORDS):
+    if len(source) > MAX_SOURCE or not (any(word in source for word in _WORDS) or _imports_others(source)):
         return source
     try:
         sheet = _Sheet(source)
@@ -310,17 +312,35 @@ class _Wraps(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _imports_others(source: str) -> bool:
+    return any(_is_other(found) for found in _IMPORT.findall(source))
+
+
+def _is_other(module: str) -> bool:
+    """Whether a module is none of those that may be imported."""
+    return module not in IMPORTS | COMMON and not module.startswith(IMPORT_TREES)
+
+
 def _imports(sheet: _Sheet) -> None:
-    """Imports of what was left out, where nothing else makes use of them."""
+    """Imports of what was left out, and of modules that are not for candidates, where nothing makes use of them.
+
+    Such a module is then never loaded, and whoever uses it after all, by a name that is not written out, has none.
+    """
     used = {node.id for node in ast.walk(sheet.tree) if isinstance(node, ast.Name)}
     for node in list(sheet.tree.body):
-        if isinstance(node, ast.Import) and len(node.names) == 1 and node.names[0].name in _IMPORTED:
-            if node.names[0].asname is None:
-                sheet.write(node, "import torch")  # which is what it binds
-                node.names[0].name = "torch"
-            elif node.names[0].asname not in used:
+        if isinstance(node, ast.Import) and len(node.names) == 1 and _is_left(node.names[0].name):
+            alias = node.names[0]
+            root = alias.name.split(".")[0]
+            if alias.asname is None and root in ("torch", "triton") and root != alias.name:
+                sheet.write(node, f"import {root}")  # which is what it binds
+                alias.name = root
+            elif (alias.asname or root) not in used:
                 sheet.drop(node)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            whole = node.module in _IMPORTED or all(f"{node.module}.{one.name}" in _IMPORTED for one in node.names)
-            if whole and not any((one.asname or one.name) in used for one in node.names):
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+            whole = _is_left(node.module) or all(f"{node.module}.{one.name}" in _IMPORTED for one in node.names)
+            if whole and not any(one.name == "*" or (one.asname or one.name) in used for one in node.names):
                 sheet.drop(node)
+
+
+def _is_left(module: str) -> bool:
+    return module in _IMPORTED or _is_other(module)

@@ -1,0 +1,20 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.mean(dim=-1)
+
+
+rows = 1024
+cols = 8192
+
+
+def get_inputs():
+    return [torch.randn(rows, cols)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,20 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.remainder(x, 3.0)
+
+
+rows = 512
+cols = 768
+
+
+def get_inputs():
+    return [10.0 * torch.rand(rows, cols)]
+
+
+def get_init_inputs():
+    return []
