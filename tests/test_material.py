@@ -9,7 +9,7 @@ from judging import DOUBLE, FORWARD, SUITE, double, judge, small
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.variants import Variant
-from tritonsmith.types import Mismatch, Task
+from tritonsmith.types import Candidate, Mismatch, Task
 from tritonsmith.verify import judge as judge_module
 from tritonsmith.verify import material, numerics, observe, replay
 from tritonsmith.verify.material import Draws, Fails, Material, Supply
@@ -189,3 +189,16 @@ def test_weights_of_which_a_reference_bears_no_sign_but_one_keep_it() -> None:
     variant = Variant("other weights", Task(id="root", level=1, source=source), weights=True, named=True)
     begins, contents = Supply(cuda=False, budget=0).join(variant.task).by_name(variant)["weight"]
     assert bool((contents > 0).all()) and not torch.equal(begins, contents)
+
+
+def test_a_reference_that_fails_on_new_contents_is_the_tasks_fault_and_ends_no_other_verdict() -> None:
+    forward = "2.0 * x.reshape(-1 if _first() else 7, x.shape[1])"
+    source = DOUBLE.source.replace("2.0 * x", forward) + (
+        "\n_calls = []\n\ndef _first():\n    _calls.append(1)\n    return len(_calls) < 6\n"
+    )
+    failing = Task(id="first", level=1, source=source)
+    with Verifier(VerifyConfig(device="cpu", workers=1)) as verifier:
+        jobs = [(task, Candidate(task=task.id, source=double())) for task in (failing, DOUBLE)]
+        bad, good = verifier.verify_many(jobs)
+    assert not bad.correct and {finding.rule for finding in bad.findings} == {"task"}
+    assert good.correct

@@ -26,6 +26,8 @@ from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder
 Built = TypeVar("Built")
 _TURNED = 0.25
 """Share of drawn weights that change their sign."""
+_MOST = 1 << 24
+"""Numbers of a drawn weight that is kept twice; larger ones, in no plan of a GPU's memory, are left alone."""
 
 
 class Weights(dict[str, tuple[torch.Tensor, torch.Tensor]]):
@@ -48,7 +50,8 @@ def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned")
             continue
         alike = name in other and torch.equal(tensor, other[name])
         drawn = trained and not alike and not faint(tensor)
-        if tensor.numel() == 0 or (how == "left" and drawn) or not (alike or trained):
+        left = how == "left" or tensor.numel() > _MOST
+        if tensor.numel() == 0 or (drawn and left) or not (alike or trained):
             continue
         if id(tensor) not in made:  # one tensor may have several names
             begins, own = tensor.detach().clone(), seed + len(made)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import torch
 
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
 from tritonsmith.verify import funnel, sanitizer
 from tritonsmith.verify.conversation import Conversation
@@ -131,6 +132,8 @@ class Judge:
         try:
             funnel.run(stages, verdict, self._extensions.staged)
             clean = not any(finding.rule in UNCLEAN for finding in verdict.findings)
+        except TaskError as error:
+            verdict.findings.append(Finding(rule="task", message=str(error)))
         except torch.OutOfMemoryError as error:
             # The judge's own: others on the GPU have taken what this task needs.
             talk.wanting = True

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
-from tritonsmith.tasks.format import TaskError, TaskModule
+from tritonsmith.tasks.format import TaskError, TaskModule, one_line
 from tritonsmith.tasks.variants import Variant, adapt, finite, map_tensors, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import by_name, fitting, numerics, observe, replay
@@ -122,8 +122,15 @@ class Supply:
         """A reference's habits, found out once a task; `inputs` are two sets of them."""
         known = self._habits.get(task.source)
         if known is None:
-            effects = replay.reference_effects(model, inputs[0])
-            known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]), passed(model, inputs[0]))
+            try:
+                effects = replay.reference_effects(model, inputs[0])
+                known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]), passed(model, inputs[0]))
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:  # the task's own code
+                raise TaskError(
+                    f"task {task.id}: the reference fails where it is called again: {one_line(error)}"
+                ) from error
             if len(self._habits) >= _TASKS:
                 self._habits.clear()
             self._habits[task.source] = known
