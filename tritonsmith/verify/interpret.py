@@ -28,6 +28,7 @@ from tritonsmith.verify import (
     loops,
     memo,
     promises,
+    quotes,
     recorded,
     shuffling,
     tuning,
@@ -250,7 +251,6 @@ def install(launches: Launches) -> None:
     executor._init_args_hst, executor._restore_args_dev = map(  # type: ignore[method-assign]
         unseen, (executor._init_args_hst, executor._restore_args_dev)
     )
-    executor.__init__ = _reading_quotes(executor.__init__)  # type: ignore[method-assign]
     executor.__call__ = run
     interpreter.InterpretedFunction.run = run_function  # type: ignore[method-assign]
     builder.set_grid_idx = set_grid_idx
@@ -270,6 +270,7 @@ def install(launches: Launches) -> None:
     take_turns()
     disguise.install()
     tuning.install(launches, habits)
+    quotes.install()
 
 
 def _whole(apply: Callable[..., object]) -> Callable[..., object]:
@@ -297,21 +298,6 @@ def _unchanged(grid: object, launches: Launches) -> object:
         return size
 
     return sized
-
-
-def _reading_quotes(init: Callable[..., None]) -> Callable[..., None]:
-    """Let `BLOCK: "tl.constexpr"` be one, as it is when compiled (`triton.runtime.jit.KernelParam`).
-
-    The interpreter compiles a kernel's text anew and under its own `annotations` from the future: quotes get quotes.
-    """
-
-    @functools.wraps(init)
-    def read(self: interpreter.GridExecutor, *args: object, **kwargs: object) -> None:
-        init(self, *args, **kwargs)
-        told = {name for name, kind in self.fn.__annotations__.items() if isinstance(kind, str) and "constexpr" in kind}
-        self.constexprs = [name for name in self.arg_names if name in told or name in self.constexprs]
-
-    return read
 
 
 def _bound(
