@@ -361,8 +361,9 @@ class Session:
     def compile(self, header: dict[str, object], tree: wire.Tree) -> Answer:
         """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches.
 
-        That forward is watched as every other one is, but fresh memory stays as it is: nothing writes to it. What the
-        candidate kept of it is forgotten, and its model is built anew for the first forward that runs.
+        That forward is watched as every other one is, but fresh memory is zeros: nothing writes to it, and a size that
+        is read from it must be none that no memory holds. What the candidate kept of it is forgotten, and its model is
+        built anew for the first forward that runs.
         """
         if self.watch is None:
             from tritonsmith.verify import compile as compiler
@@ -376,7 +377,7 @@ class Session:
         self._rehearsed, undo = True, rehearsal.remember(self.module)
         inputs = observe.to_device(tree, self.device)
         leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
-        operators, work = observe.Operators(self.launches, lambda tensor: tensor), Work(self.launches, [], limit=0)
+        operators, work = observe.Operators(self.launches, torch.Tensor.zero_), Work(self.launches, [], limit=0)
         self.launches.values = self._values
         try:
             with torch.no_grad(), on_device(self.device, called=True), operators, work:
