@@ -173,7 +173,7 @@ def test_contents_for_the_storage_of_inputs_whose_sizes_are_drawn_fit_it() -> No
     variant = Variant("as given", Task(id="sizes", level=1, source=source))
     draws = Supply(cuda=False, budget=0).join(variant.task)
     first = draws.inputs(variant)
-    again = draws.fitting(variant, first)
+    again = draws.inputs_like(variant, first)
     assert replay.form(again) == replay.form(first)
     assert not torch.equal(*(next(observe.tensors(one)) for one in (again, first)))
 

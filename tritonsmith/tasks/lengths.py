@@ -61,9 +61,9 @@ def parts(task: Task, full: Scaled) -> list[Task]:
 
 def with_a_rest(task: Task, full: Scaled, part: Task) -> Task | None:
     """A part whose long sizes are a quarter shorter, and odd; None where the reference does not run alike on it."""
-    source = rescale(
-        part.source, lambda size: (size - size // 4) | 1 if full.cap is not None and size > full.cap else size
-    )
+    if (cap := full.cap) is None:
+        return None
+    source = rescale(part.source, lambda size: (size - size // 4) | 1 if size > cap else size)
     whole, one = dry(task.source), dry(source)
     fits = isinstance(whole, Dry) and isinstance(one, Dry) and one.spread == whole.spread
     return task.model_copy(update={"source": source}) if fits else None

@@ -238,7 +238,7 @@ class Forwards:
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
         """The second of two calls, for which `inputs` are written to the storage of the first one's; they are kept."""
         with self._room.beside():
-            earlier = self.draws.fitting(variant, inputs)
+            earlier = self.draws.inputs_like(variant, inputs)
             self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False, "effects": True}, earlier)
             header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
             return self._talk.ask(self.mode, header, inputs, room)

@@ -177,7 +177,7 @@ class Draws:
 
         Empty where it keeps what it is given, for that changes then.
         """
-        model, calls = self.model(variant), [first, *(self.fitting(variant, first) for _ in range(_REPLAYS))]
+        model, calls = self.model(variant), [first, *(self.inputs_like(variant, first) for _ in range(_REPLAYS))]
         if replay.holds_inputs(model, calls):
             return []
         return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
@@ -201,7 +201,7 @@ class Draws:
             return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
         return adapt(drawn, variant)
 
-    def fitting(self, variant: Variant, like: list[object]) -> list[object]:
+    def inputs_like(self, variant: Variant, like: list[object]) -> list[object]:
         """New inputs for the storage of others; those themselves in another order where a task draws sizes, too."""
         drawn = (self.inputs(variant) for _ in range(_TRIES))
         turned = (map_tensors(item, lambda tensor: tensor.flip(0) if tensor.dim() else tensor) for item in like)

@@ -7,6 +7,7 @@ here; it is written so that the text means the same, for whoever runs the whole 
 - `@torch.compiler.disable` and `@torch._dynamo.disable`, called or not, on functions: nothing is compiled here
 - `logging.basicConfig(level=..., format=...)`, written out, in the module: nobody reads the log
 - which of two streams `print(..., file=sys.stderr)` goes to: nobody reads either
+- imports of modules that candidates may not have, in the module, where nothing is named that they bind
 
 and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which it is. Operators that are registered
 around a launch become the functions that they are: `@torch.library.custom_op("ns::name", mutates_args=...)` and
