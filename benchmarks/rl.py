@@ -52,6 +52,7 @@ def settings_of(
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
+    most_steps: int | None = None,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -66,7 +67,7 @@ def settings_of(
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": epochs, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
-            "turns": turns, "retry": "redraw", "copies": copies,
+            "turns": turns, "retry": "redraw", "copies": copies, "most_steps": most_steps,
             "sample_batch": min(rows, 1024), **sizes,
         },
         "grpo": {
@@ -150,6 +151,7 @@ def run(
     copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
     blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer or line.")] = "answer",
+    most_steps: Annotated[int | None, typer.Option(help="Optimiser steps of a round at most; else no bound.")] = None,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -159,7 +161,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame,
+        temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

@@ -111,6 +111,13 @@ def test_only_the_rounds_in_memory_are_learnt_from(
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
 
 
+@pytest.mark.parametrize(("rows", "wanted"), [(10, 8), (133, 8), (134, 16), (1000, 64)])
+def test_more_rows_make_larger_batches_where_the_steps_of_a_round_are_bounded(rows: int, wanted: int) -> None:
+    own = BestOfNConfig(batch=8, epochs=1.5, most_steps=25)
+    assert best_of_n.batch_of(rows, own) == wanted
+    assert best_of_n.batch_of(rows, BestOfNConfig(batch=8)) == 8
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_each_round_learns_from_the_one_before_or_from_the_first_model(
     tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],

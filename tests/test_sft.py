@@ -116,6 +116,15 @@ def test_tokens_and_labels_are_those_of_trls_trainer(tmp_path: Path, tiny_folder
     assert all(sft.IGNORED in one["labels"] for one in ours)
 
 
+def test_what_is_remembered_of_a_row_holds_for_its_tokenizer_alone(tmp_path: Path, tiny_folder: Path) -> None:
+    _, tokenizer = trainer.load(make_config(tmp_path, tiny_folder), None)
+    before = sft.encode(tokenizer, make_rows())
+    assert sft.encode(tokenizer, [*make_rows(1), *make_rows()])[1:] == before
+    tokenizer.chat_template = "{% for m in messages %}<{{ m['content'] }}>{% endfor %}"
+    after = sft.encode(tokenizer, make_rows(1))
+    assert after != before[:1] and tokenizer.decode(after[0]["input_ids"]).startswith("<")
+
+
 def test_learns_what_follows_the_common_tokens_where_a_prompt_alone_ends_otherwise(
     tiny_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,19 +5,8 @@ import torch
 from judging import DOUBLE
 
 from tritonsmith.tasks.format import TaskModule
-from tritonsmith.tasks.variants import (
-    LARGE,
-    Values,
-    Variant,
-    adapt,
-    finite,
-    hardeners,
-    map_tensors,
-    odd_sizes,
-    usable,
-    variants,
-    without_last,
-)
+from tritonsmith.tasks.values import LARGE, Values, finite, map_tensors, without_last
+from tritonsmith.tasks.variants import Variant, adapt, hardeners, odd_sizes, usable, variants
 from tritonsmith.types import Task
 
 

@@ -161,6 +161,9 @@ class BestOfNConfig(_Section):
     epochs: PositiveFloat = 2.0
     lr: PositiveFloat = 2e-4
     batch: PositiveInt = 8
+    most_steps: PositiveInt | None = None
+    """Optimiser steps of a round at most: what is kept grows from round to round, and more rows then make larger
+    batches, not more steps."""
     temperature: NonNegativeFloat = 0.8
     top_p: Share = 1.0
     max_new_tokens: PositiveInt = 512

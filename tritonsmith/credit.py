@@ -152,11 +152,12 @@ def select_best(
     """
     worth = rewards if rewards is not None else [reward.score(verdict, scheme, cap) for verdict in verdicts]
     order = sorted(range(len(verdicts)), key=lambda i: -worth[i])
+    right = [(i, source) for i in order if verdicts[i].correct and (source := sources[i]) is not None]
+    if len(right) == 1:
+        return [right[0][0]][:keep]
     chosen: dict[str, int] = {}
-    for i in order:
-        source = sources[i]
-        if verdicts[i].correct and source is not None:
-            chosen.setdefault(normalise(source), i)
+    for i, source in right:
+        chosen.setdefault(normalise(source), i)
     return list(chosen.values())[:keep]
 
 

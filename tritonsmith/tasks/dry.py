@@ -5,6 +5,7 @@ What is remembered goes by the task's source. Where a task cannot run without da
 
 import functools
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from tritonsmith.tasks.format import TaskModule, one_line
 from tritonsmith.types import Task
 
+PICKING = re.compile(
+    "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
+)
+"""Names of operators that may take whole numbers for places, where others are nowhere, or for counts of bits."""
 LONG = 2000
 """Operators of a forward without data from which on it costs more than one with data at a small size."""
 
@@ -63,6 +68,8 @@ class Dry:
     """Weights and results of operators that have no elements.
 
     256 channels over 16 are a hidden layer, and 4 over 16 are none: the task no longer computes what it does."""
+    picks: bool
+    """Whether an operator may take whole numbers for places."""
 
 
 @functools.lru_cache(4096)
@@ -78,7 +85,7 @@ def dry(source: str) -> Dry | str | None:
         return None
     except Exception as error:  # whatever the user's code does with a size it cannot take
         return one_line(error)
-    return Dry(tuple(spread.seen), counter.get_total_flops(), spread.empty + _empty(model))
+    return Dry(tuple(spread.seen), counter.get_total_flops(), spread.empty + _empty(model), spread.picks)
 
 
 @functools.lru_cache(4096)
@@ -144,12 +151,14 @@ def same_operators(one: str, two: str) -> bool:
 
 class _Spread(TorchDispatchMode):
     """Notes of each operator on several tensors which of their dimensions are one where the result's are not; and of
-    one that normalises whether there is but one element to it. Counts what is empty."""
+    one that normalises whether there is but one element to it. Counts what is empty, and notes whether anything is
+    picked by its place."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[object] = []
         self.empty = 0
+        self.picks = False
         self._count = 0
 
     def __torch_dispatch__(
@@ -160,6 +169,7 @@ class _Spread(TorchDispatchMode):
         if self._count > LONG:
             raise _Long
         self.empty += sum(not tensor.numel() for tensor in tensors(output))
+        self.picks = self.picks or PICKING.search(func._schema.name) is not None
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
         if (together := _normalised(func, args)) is not None:
             self.seen.append(together == 1)
@@ -167,6 +177,12 @@ class _Spread(TorchDispatchMode):
             ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
             self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
         return output
+
+
+def picks(source: str) -> bool:
+    """Whether whole numbers may be places somewhere in a task, as far as can be seen: others might lie nowhere."""
+    known = dry(source)
+    return known.picks if isinstance(known, Dry) else True
 
 
 def _normalised(func: OpOverload, args: tuple[object, ...]) -> int | None:

@@ -7,6 +7,7 @@ is in `credit`.
 
 import json
 import logging
+import math
 import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
 from tritonsmith import credit, jsonl, reward
-from tritonsmith.config import Config
+from tritonsmith.config import BestOfNConfig, Config
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Key
@@ -169,9 +170,17 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
     own = config.best_of_n
-    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": 1, "copies": own.copies}
+    batch = batch_of(len(rows) * (1 + own.copies), own)
+    update = {"epochs": own.epochs, "lr": own.lr, "batch": batch, "accumulation": 1, "copies": own.copies}
     settings = config.sft.model_copy(update=update)
     sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
+
+
+def batch_of(rows: int, own: BestOfNConfig) -> int:
+    """Rows of an optimiser step: a multiple of `batch`, such that a round takes no more than `most_steps`."""
+    if own.most_steps is None:
+        return own.batch
+    return own.batch * max(1, math.ceil(rows * own.epochs / (own.batch * own.most_steps)))
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:

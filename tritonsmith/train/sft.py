@@ -4,9 +4,11 @@ The loss is on the completion only. Best-of-N trains through the same `fit`. Whe
 the matter of `data`; preference losses and distillation are not here.
 """
 
+import json
 import logging
 import math
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -33,6 +35,10 @@ from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
 
+_ENCODED: dict[str, dict[str, dict[str, list[int]]]] = {}
+"""By tokenizer and row, what it is encoded as."""
+_REMEMBERED = 30_000
+"""Rows of a tokenizer that are remembered: some hundred megabytes of numbers."""
 IGNORED = -100
 """The label of a token that counts for nothing in the loss (torch's `cross_entropy`)."""
 
@@ -173,8 +179,21 @@ def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict
     """Each row's `input_ids`, and `labels` that leave the prompt out, as TRL's trainer makes them of the same row.
 
     That one takes rows by themselves, each twice, and a third time for its length; best-of-N may learn from all that
-    was kept anew in every round.
+    was kept anew in every round. What was encoded with the tokenizer before is remembered.
     """
+    texts = [json.dumps([row.prompt, row.completion]) for row in rows]
+    known = _ENCODED.setdefault(_identity(tokenizer), {})
+    fresh = {text: row for text, row in zip(texts, rows, strict=True) if text not in known}
+    if len(known) + len(fresh) > _REMEMBERED:
+        known.clear()
+        fresh = dict(zip(texts, rows, strict=True))
+    known |= zip(fresh, _encoded(tokenizer, list(fresh.values())), strict=True)
+    return [known[text] for text in texts]
+
+
+def _encoded(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
+    if not rows:
+        return []
     whole = _tokens(tokenizer, [[*row.prompt, *row.completion] for row in rows], False)
     asked = _tokens(tokenizer, [row.prompt for row in rows], True)
     starts = [common_prefix_length(prompt, ids) for prompt, ids in zip(asked, whole, strict=True)]
@@ -183,6 +202,12 @@ def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict
     return [
         {"input_ids": ids, "labels": [IGNORED] * start + ids[start:]} for ids, start in zip(whole, starts, strict=True)
     ]
+
+
+def _identity(tokenizer: PreTrainedTokenizerBase) -> str:
+    """What an encoding depends on besides the row: tokenizers are loaded anew in each round."""
+    words = sorted(tokenizer.get_vocab().items())
+    return sha256(json.dumps([words, str(tokenizer.chat_template)]).encode()).hexdigest()
 
 
 def _tokens(

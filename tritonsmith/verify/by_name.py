@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.observe import address, tensors
-from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder
+from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder, other_counts
 
 Built = TypeVar("Built")
 _TURNED = 0.25
@@ -38,14 +38,19 @@ How = Literal["turned", "scaled", "left"]
 """What becomes of weights that differ by seed: each number times about one, some turned in sign; or without that."""
 
 
-def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned") -> Weights:
-    """Contents for the weights of a reference that was built under two seeds."""
+def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned", whole: bool = False) -> Weights:
+    """Contents for the weights of a reference that was built under two seeds; whole numbers, too, if they may be others
+    (`whole`)."""
     parameters = {id(parameter) for parameter in first.parameters()}
     stored, other = first.state_dict().keys(), tensors_of(second)
     made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
     found = Weights()
     for name, tensor in tensors_of(first).items():
         trained = id(tensor) in parameters
+        if name in stored and (counted := other_counts(tensor, seed + len(made), whole)) is not None:
+            made.setdefault(id(tensor), (tensor.detach().clone(), counted.reshape(tensor.shape)))
+            found[name] = made[id(tensor)]
+            continue
         if name not in stored or not tensor.is_floating_point() or not (trained or constant(tensor) is not None):
             continue
         alike = name in other and torch.equal(tensor, other[name])

@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from tritonsmith.tasks.constants import constants, others, put
 from tritonsmith.tasks.format import forward, seeded
-from tritonsmith.tasks.variants import finite, leaves, map_tensors, without_last
+from tritonsmith.tasks.values import finite, leaves, map_tensors, without_last
 from tritonsmith.verify import numerics, replay
 from tritonsmith.verify.passing import passed
 from tritonsmith.verify.truth import truth_of

@@ -176,9 +176,9 @@ class Forwards:
         self._loaded = variant, material
         return seen
 
-    def _compiled(self, material: Material) -> dict[str, object]:
+    def _compiled(self, material: Material, handed: bool = False) -> dict[str, object]:
         """What was seen of a forward whose launches are compiled and not run."""
-        seen, _ = self._talk.ask(self.mode, {"do": "compile"}, material.inputs)
+        seen, _ = self._talk.ask(self.mode, {"do": "compile", "handed": handed}, material.inputs)
         return {**seen, "touched": True, "untouched": []}
 
     # Values.
@@ -195,12 +195,13 @@ class Forwards:
             return self._twice(variant, material.inputs, room)
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
         header: dict[str, object] = {"do": "forward", "keep": again or held, "effects": again or small}
+        header["handed"] = variant.handed
         if variant.brief:
             header |= {"brief": True, "patient": variant.patient}
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.
-        if not loaded and conduct.check_run(seen := self._compiled(material), self._policy):
+        if not loaded and conduct.check_run(seen := self._compiled(material, variant.handed), self._policy):
             return seen, None
         with self._room.beside():
             return self._talk.ask(self.mode, {**header, "kept": True}, None, room)

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
+from tritonsmith.tasks.dry import picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.variants import Variant, adapt, finite, map_tensors, usable
+from tritonsmith.tasks.values import finite, map_tensors
+from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import by_name, fitting, numerics, observe, replay
 from tritonsmith.verify.by_name import Weights
@@ -228,7 +230,7 @@ class Draws:
         if not variant.weights or variant.named:
             return []
         model = TaskModule.of(variant.task).model(self.weights, self._device)
-        if not (known := stand_ins(model, self._others)):
+        if not (known := stand_ins(model, self._others, not picks(variant.task.source))):
             raise TaskError(f"task {variant.task.id}: no weight is constant")
         return known
 
@@ -247,9 +249,10 @@ class Draws:
         """Contents for all weights, or for those alike alone where a reference bears no other signs or numbers."""
         module = TaskModule.of(variant.task)
         model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
-        left = by_name.weights(model, other, self._others, "left")
+        whole = not picks(variant.task.source)
+        left = by_name.weights(model, other, self._others, "left", whole)
         for how in ("turned", "scaled"):
-            known = by_name.weights(model, other, self._others, how)
+            known = by_name.weights(model, other, self._others, how, whole)
             if len(known) == len(left):
                 break
             by_name.put_in(model, known)

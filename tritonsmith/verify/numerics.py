@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from tritonsmith.tasks.variants import leaves
+from tritonsmith.tasks.values import leaves
 from tritonsmith.types import Mismatch
 
 TOLERANCE = {

@@ -15,6 +15,7 @@ from torch import nn
 
 from tritonsmith.verify import (
     by_name,
+    handing,
     integrity,
     loading,
     observe,
@@ -252,7 +253,7 @@ class Session:
         if header.get("refill"):
             replay.refill(self.kept, tree)
             self._memory.before()
-        inputs = self.kept if header.get("kept") else observe.to_device(tree, self.device)
+        inputs = self._received(header, tree)
         before = replay.Before(inputs, self.model, self._weights) if header.get("effects") else None  # type: ignore[arg-type]
         earlier = self.outputs if header.get("kept") else None
         self.kept = inputs if header.get("keep") else None
@@ -375,7 +376,7 @@ class Session:
         self.watch.stats.clear()
         self.watch.compile_only()
         self._rehearsed, undo = True, rehearsal.remember(self.module)
-        inputs = observe.to_device(tree, self.device)
+        inputs = self._received(header, tree)
         leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
         operators, work = observe.Operators(self.launches, torch.Tensor.zero_), Work(self.launches, [], limit=0)
         self.launches.values = self._values
@@ -399,6 +400,15 @@ class Session:
         }
         self.kept = inputs
         return seen, None
+
+    def _received(self, header: dict[str, object], tree: wire.Tree) -> Sequence[object]:
+        """What `forward` is called on, handed over in another way where that is wanted."""
+        kept = bool(header.get("kept"))
+        inputs = self.kept if kept else observe.to_device(tree, self.device)
+        if header.get("handed") and self.model is not None:
+            handing.swap_frozen(self.model)
+            inputs = inputs if kept else handing.handed_over(inputs)
+        return inputs  # type: ignore[return-value]
 
     @property
     def device(self) -> str:

@@ -18,18 +18,23 @@ from tritonsmith.verify.loading import tensors_of
 
 StandIns = list[tuple[float | torch.Tensor, torch.Tensor]]
 """Constants, each with the contents, flat, that stand in for so many of it; and faint weights, flat, with theirs."""
-FAINT = 1e-3
+FAINT = 5e-3
 """Root mean square of random weights that hide what they are added to, or scale, as constants of zero do."""
+_TURNED, _MOVED = 0.25, 3
+"""Share of truths, or of whole numbers, that are others, and by how much at most."""
 SMALL = 0.1
 """Constants nearer to zero than this are replaced by values about one, of either sign: a scale of a millionth hides
 what it scales."""
 
 
-def stand_ins(model: nn.Module, seed: int) -> StandIns:
-    """Contents for the constant weights of a reference: its parameters, and what it stores besides."""
+def stand_ins(model: nn.Module, seed: int, whole: bool = False) -> StandIns:
+    """Contents for the constant weights of a reference: its parameters, and what it stores besides.
+
+    Truths are among them, and whole numbers where those may be others (`whole`).
+    """
     parameters = {id(parameter) for parameter in model.parameters()}
     stored = model.state_dict().keys()
-    found: dict[tuple[float, int], torch.Tensor] = {}
+    found: dict[tuple[float, int, torch.dtype | None], torch.Tensor] = {}
     small: StandIns = []
     for name, tensor in tensors_of(model).items():
         value = constant(tensor)
@@ -37,14 +42,31 @@ def stand_ins(model: nn.Module, seed: int) -> StandIns:
             begins = tensor.detach().flatten().clone()
             small.append((begins, louder(tensor, seed + len(found) + len(small)).flatten()))
         wanted = id(tensor) in parameters or (name in stored and tensor.numel() > 1)
-        if value is None or not wanted or (value, tensor.numel()) in found:
+        if value is None and wanted and (counted := other_counts(tensor, seed + len(found), whole)) is not None:
+            found[float(tensor.flatten()[0]), tensor.numel(), tensor.dtype] = counted
+        if value is None or not wanted or (value, tensor.numel(), None) in found:
             continue
         with seeded(seed + len(found)):
             spread = 0.5 + torch.rand(tensor.numel(), dtype=torch.float64)
             sign = torch.where(torch.rand(tensor.numel()) < 0.5, -1.0, 1.0)
         contents = sign * spread if abs(value) < SMALL else value * spread
-        found[value, tensor.numel()] = contents.to(tensor.device, tensor.dtype)
-    return [*((value, contents) for (value, _), contents in found.items()), *small]
+        found[value, tensor.numel(), None] = contents.to(tensor.device, tensor.dtype)
+    return [*((value, contents) for (value, _, _), contents in found.items()), *small]
+
+
+def other_counts(tensor: torch.Tensor, seed: int, whole: bool) -> torch.Tensor | None:
+    """Other contents, flat, for truths that are all alike, or (`whole`) whole numbers; None for anything else."""
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() < 2 or tensor.is_meta:
+        return None
+    flat, truths = tensor.detach().flatten(), tensor.dtype == torch.bool
+    if not (truths or whole) or bool((flat != flat[0]).any()):
+        return None
+    with seeded(seed):
+        changed = torch.rand(flat.shape) < _TURNED
+        moved = torch.randint(1, _MOVED + 1, flat.shape)
+    changed[0] = True
+    other = flat.cpu() ^ changed if truths else flat.cpu() + moved * changed
+    return other.to(tensor.device, tensor.dtype)
 
 
 def faint(tensor: torch.Tensor) -> bool:
@@ -76,13 +98,15 @@ def put_in(tensors: Sequence[torch.Tensor], known: StandIns) -> None:
     for tensor in tensors:
         value = constant(tensor)
         for other, contents in known:
-            if contents.numel() == tensor.numel() and _begins(tensor, value, other):
+            if contents.numel() == tensor.numel() and _begins(tensor, value, other, contents.dtype):
                 tensor.data.copy_(contents.reshape(tensor.shape))
                 break
 
 
-def _begins(tensor: torch.Tensor, value: float | None, known: float | torch.Tensor) -> bool:
+def _begins(tensor: torch.Tensor, value: float | None, known: float | torch.Tensor, dtype: torch.dtype) -> bool:
     """Whether a tensor, which holds nothing but `value` if that is one, begins like something known."""
+    if not dtype.is_floating_point:
+        return tensor.dtype == dtype and bool((tensor.detach() == known).all())
     if not isinstance(known, torch.Tensor):
         return value == known
     flat = tensor.detach().flatten()

@@ -33,7 +33,7 @@ from tritonsmith.verify.watching import Watching
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}
 """Findings after which a runner serves nobody else."""
-_OTHER_SIZES = {"odd sizes", "larger dimensions"}
+_OTHER_SIZES = {"odd sizes", "larger dimensions", "equal sizes told apart"}
 """Labels of variants whose sizes are no version of the task's own."""
 
 _LONG = "one size the task's own"
@@ -139,11 +139,12 @@ class Trial:
         """Values at the task's own sizes, or at what the interpreter bears, on every variant."""
 
         def wanted(prepared: Sizes) -> list[Variant]:
-            multi_input, strided = self._extensions.multi_input, self._settings.strided
+            multi_input = self._extensions.multi_input
+            strided = self._settings.strided or "channels_last" in self._source  # it says that it knows of such
             growth = self._room.growth(prepared) if multi_input else None
             large, named = prepared.large(), self._forwards.named
             light = large.light().task if multi_input else None
-            found = variants(large.full.task, multi_input, growth, large.hardening, strided, light)
+            found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, self._task)
             found = [replace(variant, named=variant.weights and named) for variant in found]
             long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
             apart = large.apart if self._gpu is None else ()

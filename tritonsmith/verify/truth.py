@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded, used
-from tritonsmith.tasks.variants import leaves, map_tensors
+from tritonsmith.tasks.values import leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.observe import numbers

@@ -16,7 +16,8 @@ from torch import nn
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line, seeded
-from tritonsmith.tasks.variants import Variant, adapt, finite, hardeners, leaves, map_tensors, usable, variants
+from tritonsmith.tasks.values import finite, leaves, map_tensors
+from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, roofline
 from tritonsmith.verify.truth import truth_of

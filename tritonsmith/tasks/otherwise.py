@@ -1,0 +1,103 @@
+"""A task's versions in which other numbers stand for its settings, and other sizes for some that happen to be equal.
+
+A kernel that has a slope written in is right until the constructor is given another, and one that takes a number of
+inputs for the number of outputs until these differ. Sizes as such are `scaling`'s business.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tritonsmith.source import parse
+from tritonsmith.tasks.dry import Dry, dry, emptied
+from tritonsmith.tasks.format import TaskModule
+from tritonsmith.types import Task
+
+_SHARE = 0.75
+"""What a setting is multiplied by: a share stays one, and the order of several what it is."""
+_SMALLEST = 8
+"""Equal numbers up to this are kernel sizes, strides and counts, which are equal for a reason."""
+_LEAST = 4
+"""The smallest size that is changed, of a version that is smaller than the task."""
+_FACTORS = ((3, 4), (5, 4), (1, 2), (3, 2))
+"""What equal sizes are multiplied by, the first that the reference takes."""
+_WRAPPED = """
+
+def _otherwise(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_otherwise, value))
+    if isinstance(value, dict):
+        return {{key: _otherwise(item) for key, item in value.items()}}
+    return value * {share} if type(value) is float else value
+
+
+_as_given = get_init_inputs
+
+
+def get_init_inputs():
+    return _otherwise(_as_given())
+"""
+
+
+def other_settings(task: Task) -> Task | None:
+    """The task whose constructor is given other numbers with a fraction; None where it is given none."""
+    if "get_init_inputs" not in task.source or not any(_fractions(TaskModule.of(task).init_inputs())):
+        return None
+    return task.model_copy(update={"source": task.source + _WRAPPED.format(share=_SHARE)})
+
+
+def _fractions(tree: object) -> Iterator[bool]:
+    if isinstance(tree, (list, tuple, dict)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _fractions(item)
+    else:
+        yield type(tree) is float and tree != 0
+
+
+def told_apart(whole: Task, task: Task) -> Task | None:
+    """A version of `task` in which sizes differ that are equal in `whole`, which it is a version of, under several
+    names; None where there are none, or the reference does not run alike on any."""
+    source, known = task.source, _named(task.source)
+    for name in _equal(whole.source):
+        if (size := known.get(name, 0)) < _LEAST:
+            continue
+        for above, below in _FACTORS:
+            other = _renamed(source, name, size * above // below)
+            if _runs_alike(task.source, other):
+                source = other
+                break
+    return task.model_copy(update={"source": source}) if source != task.source else None
+
+
+def _runs_alike(one: str, other: str) -> bool:
+    first, second = dry(one), dry(other)
+    same = isinstance(first, Dry) and isinstance(second, Dry) and first.spread == second.spread
+    return same and not emptied(one, other)
+
+
+def _equal(source: str) -> list[str]:
+    """Names of sizes that equal one named before."""
+    names: defaultdict[int, list[str]] = defaultdict(list)
+    for name, value in _named(source).items():
+        names[value].append(name)
+    return [name for value, same in names.items() if value > _SMALLEST for name in same[1:]]
+
+
+def _named(source: str) -> dict[str, int]:
+    """The module's names that are whole numbers, in order."""
+    found = {}
+    for node in parse(source).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            found |= {target.id: node.value.value for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _renamed(source: str, name: str, value: int) -> str:
+    """The source with another number behind a name."""
+    tree = parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and [
+            one for one in node.targets if isinstance(one, ast.Name) and one.id == name
+        ]:
+            node.value = ast.Constant(value)
+    return ast.unparse(tree)
