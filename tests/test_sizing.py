@@ -121,6 +121,14 @@ def test_who_waited_and_died_is_replaced(verifier: Verifier) -> None:
     sizing.close()
 
 
+def test_who_found_no_size_does_not_wait(verifier: Verifier) -> None:
+    sizing = _sizing(verifier)
+    with pytest.raises(TaskError):
+        sizing.of(_task("return x.nothing()"))
+    sizing.close()
+    assert verifier._zygotes["capture"].alive(0.5) and sizing.of(DOUBLE).tiny == scaling.tiny(DOUBLE)
+
+
 def test_few_wait(verifier: Verifier) -> None:
     sizing = Sizing(verifier._zygotes["capture"], VerifyConfig(device="cpu", workers=1), whole=False)
     sizing.of(DOUBLE)

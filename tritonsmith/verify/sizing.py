@@ -179,6 +179,8 @@ class Sizing:
         finally:
             if not answered:
                 self._zygote.end(runner)
+        if not answered:
+            return reply
         with self._lock:
             other = self._waiting.pop(task.source, None)  # of another question that was asked meanwhile
             self._waiting[task.source] = runner

@@ -16,7 +16,7 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, unrun
+from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, stateless, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
@@ -354,7 +354,7 @@ class Trial:
             findings = findings or self._integrity()
             if not findings and again and not remembers and self._eyes.counted:
                 findings = self._eyes.much_later(again)
-            if not findings and again and not remembers:
+            if not findings and again and not remembers and not stateless.keeps_nothing(self._source):
                 most = unrun.MOST if self._extensions.multi_input else unrun.FEWER
                 findings = self._eyes.often(most, *again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})

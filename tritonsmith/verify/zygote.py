@@ -23,6 +23,10 @@ from tritonsmith.verify import scratch
 from tritonsmith.verify.sandbox import Limits
 
 _MAX_REQUEST = 1 << 16
+_LOOKED_AT = {
+    f"level2/{name}" for name in ("attention", "bn_relu_maxpool", "conv2d_groupnorm_tanh", "focal_loss", "mlp_block")
+}
+"""Tasks of many operators."""
 _LAST_SECONDS = 10.0
 """What a killed process has until it is gone."""
 
@@ -151,11 +155,25 @@ def _warm() -> None:
     for capability in (90, 100):
         get_ptxas(capability)
     _build_once()
+    _look_once()
     from tritonsmith.verify import integrity
 
     integrity.remember()
     gc.collect()
     gc.freeze()
+
+
+def _look_once() -> None:
+    """Look at a few tasks without data: what torch prepares at an operator's first call each runner would anew."""
+    import torch
+
+    from tritonsmith.tasks import scaling
+    from tritonsmith.tasks.format import load_spec
+
+    torch.set_num_threads(1)
+    for task in load_spec("suite:level2"):
+        if task.id in _LOOKED_AT:
+            scaling.tiny(task)
 
 
 def _build_once() -> None:
