@@ -100,6 +100,13 @@ def test_a_gpu_that_is_full_says_nothing_of_a_variant(monkeypatch: pytest.Monkey
         Supply(cuda=False, budget=1 << 20).join(DOUBLE).material(GIVEN)
 
 
+@pytest.mark.parametrize("says", ["CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)", "CUDA out of memory"])
+def test_a_library_without_memory_says_nothing_of_a_variant_either(says: str) -> None:
+    task = Task(id="full", level=1, source=DOUBLE.source.replace("return 2.0 * x", f"raise RuntimeError('{says}')"))
+    with pytest.raises(torch.OutOfMemoryError, match=says[:10]):
+        Supply(cuda=False, budget=0).join(task).material(Variant("as given", task))
+
+
 def test_a_variant_that_is_turned_down_keeps_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     compare = numerics.compare

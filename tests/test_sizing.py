@@ -39,6 +39,12 @@ def test_whole_keeps_the_task_as_it_is(verifier: Verifier) -> None:
     assert found.full.task == SUITE["level1/relu"] and found.full.cap is None
 
 
+def test_a_task_that_is_tried_as_it_is_has_a_size_with_a_rest_too(verifier: Verifier) -> None:
+    (rest,) = _sizing(verifier, whole=True).of(SUITE["level1/softmax"]).large().rest
+    longest, own = max(scaling.sizes(rest.task)), max(scaling.sizes(SUITE["level1/softmax"]))
+    assert longest % 2 == 1 and 0.7 < longest / own < 0.8
+
+
 def test_says_what_hardens_a_task(verifier: Verifier) -> None:
     task = _task("return torch.clamp(x, min=-9.0)")
     assert _sizing(verifier).of(task).large().hardening == {"large values"}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from tritonsmith.tasks.dry import emptied, picks, runs_without_data
-from tritonsmith.tasks.otherwise import other_settings, told_apart
 from tritonsmith.tasks.scaling import resized
+from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
     Values,
     continuous,
@@ -107,7 +107,6 @@ def variants(
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         Variant("other constants", light, fresh_seed=True, values="constants"),
         Variant("other numbers", light, fresh_seed=True, values="numbers"),
-        *([Variant("other settings", settings, fresh_seed=True)] if (settings := other_settings(light)) else []),
         *([Variant("equal sizes told apart", unlike, fresh_seed=True)] if unlike else []),
         Variant("other weights", light, fresh_seed=True, weights=True),
         *([Variant("strided storage", light, fresh_seed=True, strided=True)] if strided else []),

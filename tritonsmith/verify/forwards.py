@@ -42,9 +42,12 @@ class Forwards:
         room: Room,
         target: str,
         cuda: bool,
+        wide: bool = True,
     ) -> None:
+        """Not `wide`: there is no memory for the reference in float64."""
         self._task, self._source, self._target = task, source, target
         self._policy: Policy = strictness
+        self._wide = wide
         self._talk, self._supply, self._room, self._cuda = talk, supply, room, cuda
         self.mode = "cuda" if cuda else "interpret"
         self.named = False
@@ -83,7 +86,7 @@ class Forwards:
             return self._loaded[1]
         with self._room.beside():
             try:
-                return self.draws.material(variant)
+                return self.draws.material(variant, self._wide)
             except torch.OutOfMemoryError:
                 if not self._room.whole:
                     raise
@@ -97,7 +100,7 @@ class Forwards:
     def truth(self, model: nn.Module, inputs: list[object]) -> numerics.Truth:
         """What the reference answers; in its own dtype alone where all the memory there is does not hold more."""
         try:
-            return truth_of(model, inputs)
+            return truth_of(model, inputs, wide=self._wide)
         except torch.OutOfMemoryError:
             if not self._room.whole:
                 raise

@@ -93,11 +93,17 @@ class Judge:
                 # What others took says nothing of this one.
                 torch.cuda.empty_cache()
                 with self.gpu.room(self.gpu.memory):
-                    verdict, _ = self._judge(task, candidate, None)
+                    verdict, wanting = self._judge(task, candidate, None)
+                    if wanting:  # beside the reference in float64 there is no room for what is judged
+                        torch.cuda.empty_cache()
+                        verdict, _ = self._judge(task, candidate, None, wide=False)
             return verdict
 
-    def _judge(self, task: Task, candidate: Candidate, began: float | None) -> tuple[Verdict, bool]:
-        """The verdict, and whether it stands on memory that was wanting for no fault of the candidate's."""
+    def _judge(self, task: Task, candidate: Candidate, began: float | None, wide: bool = True) -> tuple[Verdict, bool]:
+        """The verdict, and whether it stands on memory that was wanting for no fault of the candidate's.
+
+        Not `wide`: the reference is its own truth, which takes a third of the memory.
+        """
         start = time.monotonic()
         verdict = Verdict(
             task=task.id,
@@ -118,6 +124,7 @@ class Judge:
             self.gpu,
             self.target,
             self._sanitizer,
+            wide,
         )
         stages: list[funnel.Stage] = [
             ("ast", trial.ast),

@@ -27,6 +27,8 @@ from tritonsmith.verify.zygote import Runner, Zygote
 
 LIMIT = 30.0
 """Seconds that a task may take for each question; the suite's take 0.1."""
+_LONG = 512
+"""Sizes from here on are long for a kernel's loop, where a task is tried as it is."""
 _QUESTIONS = ("tiny", "large", "light", "room")
 
 
@@ -228,8 +230,10 @@ def _large(task: Task, whole: bool) -> dict[str, object]:
         full = scaling.Scaled(task, None, "as given")
     long = [_write(one) for one in lengths.lengths(task, full)]
     apart = [_write(one) for one in lengths.apart(task, full)]
-    rests = (lengths.with_a_rest(task, full, _read(task, one).task) for one in long)
-    rest = [_write(scaling.Scaled(one, full.cap, "")) for one in rests if one is not None][:1]
+    cut = full if full.cap is not None else scaling.Scaled(task, _LONG, "")
+    parts = [_read(task, one).task for one in long] if full.cap is not None else [task]
+    rests = (lengths.with_a_rest(task, cut, part) for part in parts)
+    rest = [_write(scaling.Scaled(one, cut.cap, "")) for one in rests if one is not None][:1]
     return {"full": _write(full), "hard": sorted(hard), "long": long, "rest": rest, "apart": apart}
 
 

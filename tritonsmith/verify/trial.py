@@ -57,13 +57,14 @@ class Trial:
         gpu: Gpu | None,
         target: str,
         sanitizer: Sanitizer | None = None,
+        wide: bool = True,
     ) -> None:
         source = unwrapped(source)  # for the rules and the runners alike
         self._settings, self._extensions, self._task, self._source = settings, extensions, task, source
         self._prepared, self._talk, self._gpu, self._target = prepared, talk, gpu, target
         self._sanitizer, self._room = sanitizer, Room(gpu)
         cuda = gpu is not None
-        self._forwards = Forwards(task, source, settings.policy, talk, supply, self._room, target, cuda)
+        self._forwards = Forwards(task, source, settings.policy, talk, supply, self._room, target, cuda, wide)
         self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
         self._seen: dict[str, object] = {}
         self._compiling = Compiling(settings, self._forwards, talk, target, cuda)
@@ -150,7 +151,7 @@ class Trial:
             apart = large.apart if self._gpu is None else ()
             found += [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
             # What a loop carries over, and what its last round is short of, shows where there is more than one round.
-            rests = large.rest if long and _LOOP.search(self._source) else ()
+            rests = large.rest if _LOOP.search(self._source) else ()
             found += [Variant(_REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
             return found + [Variant(_APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
 

@@ -24,6 +24,8 @@ _NUDGE = 4.0
 """By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
 _OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
 """Parts of the names of operators that multiply matrices and are not in torch's register of operations."""
+_NO_MEMORY = "_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "out of memory"
+"""What NVIDIA's libraries say where they have no memory for themselves."""
 _MUCH = 1 << 20
 """Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
 
@@ -34,7 +36,7 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
     `earlier` are calls that it has answered before, where its answer depends on them. Not `wide`: there is no memory
     for it in float64, and it is its own truth.
     """
-    native = _detached(forward(used(model, earlier) if earlier else model, inputs))
+    native = _detached(_answer(used(model, earlier) if earlier else model, inputs))
     if not wide:
         return Truth(native, native, kind=_kind(model, inputs))
     double, widened = copy.deepcopy(model).double(), _wide(inputs)
@@ -42,7 +44,7 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
     try:
         double = used(double, map(_wide, earlier)) if earlier else double
         with products if much else nullcontext():
-            exact = _detached(forward(double, widened))
+            exact = _detached(_answer(double, widened))
     except torch.OutOfMemoryError:
         raise  # says something of the GPU, and nothing of the reference
     except Exception:  # a reference that insists on its dtype is its own truth
@@ -60,6 +62,19 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
             return forward(double, moved)
 
     return Truth(exact, native, nearby, summed, kind=kind)
+
+
+def _answer(model: nn.Module, inputs: list[object]) -> object:
+    """The model's output; raises OutOfMemoryError where a library of torch's had no memory for itself, too.
+
+    That would else be taken for a reference that does not run on such inputs.
+    """
+    try:
+        return forward(model, inputs)
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError) or not any(words in str(error) for words in _NO_MEMORY):
+            raise
+        raise torch.OutOfMemoryError(str(error)) from error
 
 
 def _kind(model: nn.Module, inputs: list[object]) -> torch.dtype:

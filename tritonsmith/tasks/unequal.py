@@ -1,57 +1,23 @@
-"""A task's versions in which other numbers stand for its settings, and other sizes for some that happen to be equal.
+"""A task's versions in which sizes differ that happen to be equal in it, under several names.
 
-A kernel that has a slope written in is right until the constructor is given another, and one that takes a number of
-inputs for the number of outputs until these differ. Sizes as such are `scaling`'s business.
+A kernel that takes the number of inputs for the number of outputs is right until these differ. Sizes as such are
+`scaling`'s business. Numbers with a fraction that a constructor is given stay: a canonical prompt writes them out, so
+that an honest answer may have them written in.
 """
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 
 from tritonsmith.source import parse
 from tritonsmith.tasks.dry import Dry, dry, emptied
-from tritonsmith.tasks.format import TaskModule
 from tritonsmith.types import Task
 
-_SHARE = 0.75
-"""What a setting is multiplied by: a share stays one, and the order of several what it is."""
 _SMALLEST = 8
 """Equal numbers up to this are kernel sizes, strides and counts, which are equal for a reason."""
 _LEAST = 4
 """The smallest size that is changed, of a version that is smaller than the task."""
 _FACTORS = ((3, 4), (5, 4), (1, 2), (3, 2))
 """What equal sizes are multiplied by, the first that the reference takes."""
-_WRAPPED = """
-
-def _otherwise(value):
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_otherwise, value))
-    if isinstance(value, dict):
-        return {{key: _otherwise(item) for key, item in value.items()}}
-    return value * {share} if type(value) is float else value
-
-
-_as_given = get_init_inputs
-
-
-def get_init_inputs():
-    return _otherwise(_as_given())
-"""
-
-
-def other_settings(task: Task) -> Task | None:
-    """The task whose constructor is given other numbers with a fraction; None where it is given none."""
-    if "get_init_inputs" not in task.source or not any(_fractions(TaskModule.of(task).init_inputs())):
-        return None
-    return task.model_copy(update={"source": task.source + _WRAPPED.format(share=_SHARE)})
-
-
-def _fractions(tree: object) -> Iterator[bool]:
-    if isinstance(tree, (list, tuple, dict)):
-        for item in tree.values() if isinstance(tree, dict) else tree:
-            yield from _fractions(item)
-    else:
-        yield type(tree) is float and tree != 0
 
 
 def told_apart(whole: Task, task: Task) -> Task | None:
