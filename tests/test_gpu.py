@@ -114,6 +114,18 @@ def test_memory_that_is_kept_in_vain_is_given_back(
     assert bool(emptied) == given_back
 
 
+def test_who_has_all_memory_waits_until_others_have_given_theirs_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = iter([1 << 30, 1 << 30, 90 << 30])
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (next(left), 100 << 30))
+    gpu = Gpu(0, memory=100 << 30)
+    gpu.wait_until_free()
+    assert next(left, None) is None
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (0, 100 << 30))
+    began = time.monotonic()
+    gpu.wait_until_free(0.1)
+    assert 0.1 <= time.monotonic() - began < 1.0
+
+
 def test_who_is_alone_knows_that_others_wait() -> None:
     gpu = Gpu(0, memory=100)
 

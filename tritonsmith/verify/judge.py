@@ -93,6 +93,7 @@ class Judge:
                 # What others took says nothing of this one.
                 torch.cuda.empty_cache()
                 with self.gpu.room(self.gpu.memory):
+                    self.gpu.wait_until_free()
                     verdict, wanting = self._judge(task, candidate, None)
                     if wanting:  # beside the reference in float64 there is no room for what is judged
                         torch.cuda.empty_cache()
