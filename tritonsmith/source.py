@@ -4,6 +4,7 @@ import ast
 import threading
 
 _lock = threading.Lock()
+_SIGNS = ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
 _CHILDREN, _NODES = "_tritonsmith_children", "_tritonsmith_nodes"
 
 
@@ -19,16 +20,17 @@ def parse(source: str) -> ast.Module:
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """What `ast.iter_child_nodes` gives, kept with the node: for trees that change no more."""
+    """What `ast.iter_child_nodes` gives but for operators and contexts, which have nothing below them and are known by
+    the node's fields; kept with the node: for trees that change no more."""
     found: list[ast.AST] | None = getattr(node, _CHILDREN, None)
     if found is None:
-        found = list(ast.iter_child_nodes(node))
+        found = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SIGNS)]
         setattr(node, _CHILDREN, found)
     return found
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """What `ast.walk` gives, kept with the node: for trees that change no more.
+    """What `ast.walk` gives but for operators and contexts, kept with the node: for trees that change no more.
 
     A static check asks for a module's nodes some thirty times, and `ast.walk` looks at each field of each of them.
     """

@@ -58,7 +58,9 @@ _NAMESPACES = (
 _INTERPRETED = ("triton.language",)
 """Namespaces that Triton's interpreter patches while it runs; its own functions may appear there."""
 _PATCHED = ("triton", "torch.cuda")
-"""Namespaces that a runner patches between its fork and its candidate."""
+"""Namespaces that a runner patches between its fork and its candidate;"""
+_PATCHED_STILL = ("triton.runtime.driver", "torch.cuda")
+"""where its zygote has put the interpreter under watch already, those alone."""
 _ENVIRONMENT = ("TRITON_", "CUDA_", "PYTORCH_", "NVIDIA_", "OMP_")
 _FILLED = frozenset({"__doc__", "__annotations__", "__annotate__", "__abstractmethods__", "__signature__", "__dict__"})
 """Attributes of classes that Python fills in by itself."""
@@ -94,9 +96,13 @@ class Snapshot:
 _remembered: list[Snapshot] = []
 
 
-def remember() -> None:
-    """Note how the zygote is, for the snapshots of the runners that it forks."""
+_watched: list[bool] = []
+
+
+def remember(watched: bool = False) -> None:
+    """Note how the zygote is, for the snapshots of the runners that it forks; `watched`: the interpreter's are its."""
     _remembered[:] = [snapshot()]
+    _watched[:] = [True] * watched
 
 
 def snapshot() -> Snapshot:
@@ -106,10 +112,10 @@ def snapshot() -> Snapshot:
     rest costs a fork 4,800 pages that it must copy (measured: 15 ms), so `changes` alone does it.
     """
     known = {space.name: space for older in _remembered for space in older.namespaces}
-    spaces = []
+    spaces, patched = [], _PATCHED_STILL if _watched else _PATCHED
     for name in _NAMESPACES:
         old = known.get(name)
-        if old is not None and not name.startswith(_PATCHED):
+        if old is not None and not name.startswith(patched):
             spaces.append(old)
         elif (found := _find(name)) is not None:
             spaces.append(_namespace(name, found))

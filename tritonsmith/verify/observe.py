@@ -394,8 +394,15 @@ def _found_anew(tuner: object, key: object, configs: object, benchmark: Callable
     return False
 
 
-def watch_interpreter(launches: Launches) -> None:
-    """Record what interpreted kernels load, store and multiply, and check every access."""
+_watching: list[Launches] = []
+
+
+def watch_interpreter() -> Launches:
+    """Record what interpreted kernels load, store and multiply, and check every access; once in a process and all that
+    it forks, so that a zygote does it for its runners."""
     from tritonsmith.verify import interpret
 
-    interpret.install(launches)
+    if not _watching:
+        _watching.append(Launches())
+        interpret.install(_watching[0])
+    return _watching[0]

@@ -6,7 +6,7 @@ the builtin, even inside a function that has an `eval`.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tritonsmith.source import children, walk
 
@@ -73,7 +73,7 @@ def _comprehension(node: _Comprehension, known: frozenset[str], outer: frozenset
 
 def _bound(body: Iterable[ast.AST]) -> frozenset[str]:
     """Names that the statements of a scope bind in that scope."""
-    parts = list(_within(body))
+    parts = _within(body)
     names = {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     for part in parts:
         if isinstance(part, _NAMED) and part.name:
@@ -86,14 +86,14 @@ def _bound(body: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(names - free)
 
 
-def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _within(body: Iterable[ast.AST]) -> list[ast.AST]:
     """The nodes of one scope: those inside functions, classes and comprehensions are not among them."""
-    for node in body:
-        yield node
+    found = list(body)
+    for node in found:  # which grows meanwhile
         if isinstance(node, _Comprehension):  # `:=` binds around it
-            yield from (part.target for part in walk(node) if isinstance(part, ast.NamedExpr))
+            found.extend(part.target for part in walk(node) if isinstance(part, ast.NamedExpr))
         elif isinstance(node, ast.ClassDef | _Function):
-            outside = [] if isinstance(node, ast.Lambda) else node.decorator_list
-            yield from _within(outside)
+            found.extend([] if isinstance(node, ast.Lambda) else node.decorator_list)
         else:
-            yield from _within(children(node))
+            found.extend(children(node))
+    return found

@@ -93,7 +93,7 @@ class Session:
             from tritonsmith.verify import loops
 
             loops.passes.taken()
-            observe.watch_interpreter(self.launches)
+            self.launches = observe.watch_interpreter()
             compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":
             self.launches = compiler.capture_launches(str(header["target"]))

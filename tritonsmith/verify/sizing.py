@@ -1,11 +1,12 @@
 """Finds out about a task, under a time limit, what its candidates need: sizes, and variants that harden it.
 
 Each is found once and when it is asked for: most candidates in training are wrong at the tiny size already. A process
-that has found one waits for the next question on its task, which it answers in half the time of a new one.
+that has found one waits for the next question on its task, which it answers in half the time of a new one; where as
+many wait as candidates are judged at once, the one that has waited longest is asked about the next task.
 
-A task is the user's own code, but it may hang or ask for all memory; so it is first run in a sandboxed runner of its
-own, which never meets a candidate. What it answers are sources, shapes and labels. Afterwards the judge itself
-runs the task, at sizes that were seen to end in time.
+A task is the user's own code, but it may hang or ask for all memory; so it is first run in a sandboxed runner, which
+never meets a candidate. What it answers are sources, shapes and labels. Afterwards the judge itself runs the task, at
+sizes that were seen to end in time.
 """
 
 import threading
@@ -29,6 +30,8 @@ LIMIT = 30.0
 """Seconds that a task may take for each question; the suite's take 0.1."""
 _LONG = 512
 """Sizes from here on are long for a kernel's loop, where a task is tried as it is."""
+_TASKS = 32
+"""Tasks that a process is asked about; then there is a new one."""
 _QUESTIONS = ("tiny", "large", "light", "room")
 
 
@@ -111,6 +114,8 @@ class Sizing:
         self._known: dict[str, _Once[Sizes]] = {}
         self._waiting: OrderedDict[str, Runner] = OrderedDict()
         """Runners that know a task and wait for the next question on it, by its source; the last one is the newest."""
+        self._tasks: dict[int, int] = {}
+        """By pid how many tasks a runner was asked about."""
         self._most = settings.workers or cores()
         self._lock = threading.Lock()
 
@@ -149,8 +154,7 @@ class Sizing:
         """What a runner that meets no other task finds of this one; the light size is found beside the full one."""
         header = {"do": "sizes", "which": which, "id": task.id, "source": task.source, "whole": self._whole}
         header["full"] = _write(full) if full is not None else None
-        with self._lock:
-            known = self._waiting.pop(task.source, None)
+        known = self._waiting_for(task)
         try:
             reply = self._answered(task, known or self._start(), header)
         except wire.Closed as error:
@@ -161,9 +165,30 @@ class Sizing:
             raise TaskError(str(error.get("message")))
         return reply
 
+    def _waiting_for(self, task: Task) -> Runner | None:
+        """A runner that knows the task or, where enough wait, the one that has waited longest."""
+        with self._lock:
+            known, worn = self._waiting.pop(task.source, None), None
+            if known is None and len(self._waiting) >= self._most:
+                _, known = self._waiting.popitem(last=False)
+                self._tasks[known.pid] += 1
+                if self._tasks[known.pid] > _TASKS:
+                    known, worn = None, known
+        if worn is not None:
+            self._end(worn)
+        return known
+
     def _start(self) -> Runner:
         self._zygote.wait_until_warm()
-        return self._zygote.start(runner_limits(self._settings, len(_QUESTIONS) * self._limit, None))
+        runner = self._zygote.start(runner_limits(self._settings, len(_QUESTIONS) * self._limit, None))
+        with self._lock:
+            self._tasks[runner.pid] = 1
+        return runner
+
+    def _end(self, runner: Runner) -> None:
+        with self._lock:
+            self._tasks.pop(runner.pid, None)
+        self._zygote.end(runner)
 
     def _answered(self, task: Task, runner: Runner, header: Mapping[str, object]) -> dict[str, object]:
         """A runner's answer, after which it waits; one that gave none is ended."""
@@ -180,14 +205,14 @@ class Sizing:
             raise TaskError(f"task {task.id}: its reference ended the process it ran in") from error
         finally:
             if not answered:
-                self._zygote.end(runner)
+                self._end(runner)
         if not answered:
             return reply
         with self._lock:
             other = self._waiting.pop(task.source, None)  # of another question that was asked meanwhile
             self._waiting[task.source] = runner
         if other is not None:
-            self._zygote.end(other)
+            self._end(other)
         self._end_all_but(self._most)
         return reply
 
@@ -198,7 +223,7 @@ class Sizing:
                 if len(self._waiting) <= most:
                     return
                 _, runner = self._waiting.popitem(last=False)
-            self._zygote.end(runner)
+            self._end(runner)
 
 
 def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], None]:

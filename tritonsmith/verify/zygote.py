@@ -156,9 +156,11 @@ def _warm() -> None:
         get_ptxas(capability)
     _build_once()
     _look_once()
-    from tritonsmith.verify import integrity
+    from tritonsmith.verify import integrity, observe
 
-    integrity.remember()
+    if interpreting := os.environ["TRITON_INTERPRET"] == "1":
+        observe.watch_interpreter()
+    integrity.remember(interpreting)
     gc.collect()
     gc.freeze()
 
