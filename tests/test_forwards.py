@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from judging import DOUBLE, double, judge
+from judging import DOUBLE, double, judge, small
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.tasks.variants import Variant
@@ -158,3 +158,28 @@ def test_on_the_cpu_a_right_candidate_is_built_once_for_each_size(
         "load", "build", "forward", "forward", "forward", "forward", "check",
         "release", "build", "forward", "check",
     ]  # fmt: skip
+
+
+def test_a_runner_that_was_stopped_is_looked_at_before_and_serves_no_longer(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the interpreter had changed for the while of a call may stand then: seen were its `range`, and a mode."""
+    asked: list[str] = []
+    ask, end = Conversation.ask, Conversation.end
+
+    def note(self: Conversation, mode: str, header: dict[str, object], *rest: object, **named: object) -> object:
+        reply = ask(self, mode, header, *rest, **named)  # type: ignore[arg-type]
+        asked.append("stopped" if reply[0].get("stopped") else str(header["do"]))
+        return reply
+
+    def ended(self: Conversation, mode: str) -> None:
+        asked.append(f"end {mode}")
+        end(self, mode)
+
+    monkeypatch.setattr(Conversation, "ask", note)
+    monkeypatch.setattr(Conversation, "end", ended)
+    judged = Judge(VerifyConfig(device="cpu", until="full"), verifier._crew._extensions, "cpu", verifier._zygotes)
+    task = small("return 2.0 * x", "torch.randn(6, 30000)")
+    assert judge(judged, task, double()).correct
+    stop = asked.index("stopped")
+    assert asked[stop + 1] == "end interpret" and "check" in asked[:stop][-3:]

@@ -161,6 +161,7 @@ class Forwards:
 
     def cover(self, task: Task) -> dict[str, object]:
         """How much of its outputs the candidate's kernels can store for a task, on tensors without data."""
+        self.ready()
         module = TaskModule.of(task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
         header: dict[str, object] = {"do": "cover", "seed": self.draws.weights, "programs": secrets.randbits(31)}

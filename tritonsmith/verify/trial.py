@@ -74,6 +74,8 @@ class Trial:
         self._held: list[tuple[torch.Size, torch.dtype]] = []
         """What the inputs are like that its runner holds; a task may draw sizes."""
         self._finite = True
+        self._looked = False
+        """Whether its runner was asked what the candidate changed, before anything that may be stopped."""
 
     # The stages.
 
@@ -257,6 +259,13 @@ class Trial:
         beside += f"; it turns another precision down ({precise.message})" if precise is not None else ""
         return Outcome(True, f"{sizes(prepared)}; {plural(len(right), 'variant')}{beside}", kernels=kernels)
 
+    def _stopped(self) -> None:
+        """Be done with a runner that was stopped in the midst of whatever it did: what the interpreter, or torch, had
+        changed for the while of a call may stand (1 of 1,300 stops), and is not the candidate's."""
+        if self._gpu is None:
+            self._talk.end(self._forwards.mode)
+            self._looked = False
+
     def _let_go(self, failure: RunnerFailed) -> None:
         """Go on after a candidate that turned a variant down."""
         self._failed(failure)
@@ -268,6 +277,9 @@ class Trial:
         if variant.reuse and self._eyes.habits().remembers:
             return None  # the second of two calls has an answer of its own: see `_replayed`
         needs, own = self._room.needs(variant), self._gpu is not None and first and not again
+        if variant.brief and not self._looked and (findings := self._integrity()):
+            return refused(findings)
+        self._looked = self._looked or variant.brief
         self._forwards.ready()
         with self._room.taken(needs):
             material = self._forwards.existing(variant) if first else self._forwards.material(variant)
@@ -280,6 +292,7 @@ class Trial:
             self._room.settle(needs)
             seen, output = self._forwards.run(variant, material, again, own)
             if seen.get("stopped"):
+                self._stopped()
                 return None
             if variant.label == "as given":
                 self._seen, self._held = seen, replay.form(material.inputs)
@@ -364,7 +377,9 @@ class Trial:
         return refused(findings) if findings else Outcome(True)
 
     def _integrity(self) -> list[Finding]:
-        """What a candidate changed in its process; to be asked at the end of a stage."""
+        """What a candidate changed in its process, if it has one; to be asked at the end of a stage."""
+        if not self._talk.has(self._forwards.mode):
+            return []
         reply, _ = self._talk.ask(self._forwards.mode, {"do": "check"})
         changes = reply.get("changes")
         found = [str(change) for change in changes] if isinstance(changes, list) else ["the check gave no answer"]
