@@ -4,7 +4,6 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, stateless, unrun
+from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, stateless, tried, unrun
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
 from tritonsmith.verify.forwards import Forwards
@@ -35,11 +34,6 @@ UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bou
 """Findings after which a runner serves nobody else."""
 _OTHER_SIZES = {"odd sizes", "larger dimensions", "equal sizes told apart"}
 """Labels of variants whose sizes are no version of the task's own."""
-
-_LONG = "one size the task's own"
-_REST = "one size near the task's own, and odd, with rising values"
-_LOOP = re.compile(r"\brange\(|\bwhile\b")
-_APART = "sizes in the task's own order"
 
 
 class Trial:
@@ -143,19 +137,12 @@ class Trial:
 
         def wanted(prepared: Sizes) -> list[Variant]:
             multi_input = self._extensions.multi_input
-            strided = self._settings.strided or "channels_last" in self._source  # it says that it knows of such
             growth = self._room.growth(prepared) if multi_input else None
-            large, named = prepared.large(), self._forwards.named
-            light = large.light().task if multi_input else None
-            found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, self._task)
-            found = [replace(variant, named=variant.weights and named) for variant in found]
-            long = large.long if self._gpu is None else ()  # a GPU was tried at the task's own sizes
-            apart = large.apart if self._gpu is None else ()
-            found += [Variant(_LONG, one.task, fresh_seed=True, brief=True) for one in long]
-            # What a loop carries over, and what its last round is short of, shows where there is more than one round.
-            rests = large.rest if _LOOP.search(self._source) else ()
-            found += [Variant(_REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
-            return found + [Variant(_APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
+            cuda, named = self._gpu is not None, self._forwards.named
+            strided = self._settings.strided
+            return tried.variants_of(
+                self._task, self._source, prepared.large(), multi_input, growth, strided, named, cuda
+            )
 
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"

@@ -1,0 +1,41 @@
+"""What a candidate is tried on at the full size: the variants of its task, and those that its text calls for."""
+
+import re
+from dataclasses import replace
+
+from tritonsmith.tasks.variants import Variant, variants
+from tritonsmith.types import Task
+from tritonsmith.verify.sizing import Large
+
+LONG = "one size the task's own"
+REST = "one size near the task's own, and odd, with rising values"
+APART = "sizes in the task's own order"
+_LOOP = re.compile(r"\brange\(|\bwhile\b")
+
+
+def variants_of(
+    task: Task,
+    source: str,
+    large: Large,
+    multi_input: bool,
+    growth: float | None,
+    strided: bool,
+    named: bool,
+    cuda: bool,
+) -> list[Variant]:
+    """The variants of a task for the candidate `source`, in their order.
+
+    `growth` and `strided` are as in `tasks.variants`; `named`: it has all of the reference's weights by name. A GPU
+    (`cuda`) tries a task as it is, and needs none of the sizes that stand for its own.
+    """
+    strided = strided or "channels_last" in source  # it says that it knows of such
+    light = large.light().task if multi_input else None
+    found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
+    found = [replace(variant, named=variant.weights and named) for variant in found]
+    if not cuda:
+        found += [Variant(LONG, one.task, fresh_seed=True, brief=True) for one in large.long]
+    # What a loop carries over, and what its last round is short of, shows where there is more than one round.
+    rests = large.rest if _LOOP.search(source) else ()
+    found += [Variant(REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
+    apart = () if cuda else large.apart
+    return found + [Variant(APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
