@@ -12,6 +12,7 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
+from tritonsmith.verify import sizing as sizing_module
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.sizing import Sizing
 
@@ -133,6 +134,21 @@ def test_who_found_no_size_does_not_wait(verifier: Verifier) -> None:
         sizing.of(_task("return x.nothing()"))
     sizing.close()
     assert verifier._zygotes["capture"].alive(0.5) and sizing.of(DOUBLE).tiny == scaling.tiny(DOUBLE)
+
+
+def test_who_has_waited_longest_is_asked_about_the_next_task_so_often(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizing_module, "_TASKS", 2)
+    sizing = Sizing(verifier._zygotes["capture"], VerifyConfig(device="cpu", workers=1), whole=False)
+    asked = []
+    for number in range(3):
+        sizing.of(_task(f"return {number}.5 * x"))
+        (runner,) = sizing._waiting.values()
+        asked.append(runner.pid)
+    assert asked[0] == asked[1] != asked[2]
+    sizing.close()
+    assert not sizing._tasks
 
 
 def test_few_wait(verifier: Verifier) -> None:

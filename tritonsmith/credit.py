@@ -153,7 +153,7 @@ def select_best(
     worth = rewards if rewards is not None else [reward.score(verdict, scheme, cap) for verdict in verdicts]
     order = sorted(range(len(verdicts)), key=lambda i: -worth[i])
     right = [(i, source) for i in order if verdicts[i].correct and (source := sources[i]) is not None]
-    if len(right) == 1:
+    if len(right) == 1:  # which equals no other: there is nothing to normalise
         return [right[0][0]][:keep]
     chosen: dict[str, int] = {}
     for i, source in right:

@@ -17,7 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tritonsmith.tasks.format import TaskModule, one_line
 from tritonsmith.types import Task
 
-PICKING = re.compile(
+_PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )
 """Names of operators that may take whole numbers for places, where others are nowhere, or for counts of bits."""
@@ -169,7 +169,7 @@ class _Spread(TorchDispatchMode):
         if self._count > LONG:
             raise _Long
         self.empty += sum(not tensor.numel() for tensor in tensors(output))
-        self.picks = self.picks or PICKING.search(func._schema.name) is not None
+        self.picks = self.picks or _PICKING.search(func._schema.name) is not None
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
         if (together := _normalised(func, args)) is not None:
             self.seen.append(together == 1)
@@ -177,6 +177,12 @@ class _Spread(TorchDispatchMode):
             ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
             self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
         return output
+
+
+def runs_alike(one: str, two: str) -> bool:
+    """Whether two versions of a task are seen to run without data, and spread the same dimensions."""
+    first, second = dry(one), dry(two)
+    return isinstance(first, Dry) and isinstance(second, Dry) and first.spread == second.spread
 
 
 def picks(source: str) -> bool:

@@ -9,7 +9,7 @@ other as in no task: `apart` are versions in which they do not.
 
 from collections.abc import Callable
 
-from tritonsmith.tasks.dry import Dry, dry, elements, given
+from tritonsmith.tasks.dry import Dry, dry, elements, given, runs_alike
 from tritonsmith.tasks.scaling import (
     Bound,
     Scaled,
@@ -64,9 +64,7 @@ def with_a_rest(task: Task, full: Scaled, part: Task) -> Task | None:
     if (cap := full.cap) is None:
         return None
     source = rescale(part.source, lambda size: (size - size // 4) | 1 if size > cap else size)
-    whole, one = dry(task.source), dry(source)
-    fits = isinstance(whole, Dry) and isinstance(one, Dry) and one.spread == whole.spread
-    return task.model_copy(update={"source": source}) if fits else None
+    return task.model_copy(update={"source": source}) if runs_alike(task.source, source) else None
 
 
 def apart(task: Task, full: Scaled) -> list[Scaled]:
@@ -110,8 +108,7 @@ def _beyond(task: Task, full: Scaled, named: int) -> Scaled | None:
 def _checked(task: Task, change: Callable[[int], int], cap: int, bound: Bound) -> Scaled | None:
     """A version whose reference runs alike within a bound."""
     source = rescale(task.source, change)
-    whole, one = dry(task.source), dry(source)
-    if not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread != whole.spread:
+    if not runs_alike(task.source, source):
         return None
     small = task.model_copy(update={"source": source})
     try:
@@ -127,11 +124,9 @@ def _within(source: str, bound: Bound) -> bool:
 
 def _alike(task: Task, size: int, part: int) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
-    whole = dry(task.source)
     for cap in _CAPS:
         source = rescale(task.source, lambda value, cap=cap: part if value == size else shrink(value, cap))
-        one = dry(source)
-        if isinstance(whole, Dry) and isinstance(one, Dry) and one.spread == whole.spread:
+        if runs_alike(task.source, source):
             return source
     return None
 

@@ -9,7 +9,7 @@ import ast
 from collections import defaultdict
 
 from tritonsmith.source import parse
-from tritonsmith.tasks.dry import Dry, dry, emptied
+from tritonsmith.tasks.dry import emptied, runs_alike
 from tritonsmith.types import Task
 
 _SMALLEST = 8
@@ -29,16 +29,10 @@ def told_apart(whole: Task, task: Task) -> Task | None:
             continue
         for above, below in _FACTORS:
             other = _renamed(source, name, size * above // below)
-            if _runs_alike(task.source, other):
+            if runs_alike(task.source, other) and not emptied(task.source, other):
                 source = other
                 break
     return task.model_copy(update={"source": source}) if source != task.source else None
-
-
-def _runs_alike(one: str, other: str) -> bool:
-    first, second = dry(one), dry(other)
-    same = isinstance(first, Dry) and isinstance(second, Dry) and first.spread == second.spread
-    return same and not emptied(one, other)
 
 
 def _equal(source: str) -> list[str]:
@@ -62,8 +56,6 @@ def _renamed(source: str, name: str, value: int) -> str:
     """The source with another number behind a name."""
     tree = parse(source)
     for node in tree.body:
-        if isinstance(node, ast.Assign) and [
-            one for one in node.targets if isinstance(one, ast.Name) and one.id == name
-        ]:
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets):
             node.value = ast.Constant(value)
     return ast.unparse(tree)

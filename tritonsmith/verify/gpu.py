@@ -29,7 +29,7 @@ _USABLE = 0.94
 _RUNNER, _JUDGE = 1 << 30, 2 << 30
 """Bytes that a runner and a judge process take without any work (612 to 1,980 MiB a runner, nearly all 734; a judge's
 own context and `_IDLE`)."""
-_FREE, _PATIENCE, _PAUSE = 0.75, 15.0, 0.05
+_FREE, _PATIENCE, _PAUSE = 0.75, 5.0, 0.05
 """Share of what work may plan with that is to be free for who has all of it, seconds to wait for that, and between two
 looks. Seen on 80 GB: a ReLU of 6.4 GB took 55 where 44 were planned with, and two small kernels were refused twice."""
 _PARTS = 128

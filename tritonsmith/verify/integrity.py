@@ -94,15 +94,14 @@ class Snapshot:
 
 
 _remembered: list[Snapshot] = []
-
-
-_watched: list[bool] = []
+_repatched: list[str] = [*_PATCHED]
+"""What a runner of this process, or of its zygote, patches anew."""
 
 
 def remember(watched: bool = False) -> None:
-    """Note how the zygote is, for the snapshots of the runners that it forks; `watched`: the interpreter's are its."""
+    """Note how the zygote is, for the snapshots of the runners that it forks; `watched`: the interpreter is."""
     _remembered[:] = [snapshot()]
-    _watched[:] = [True] * watched
+    _repatched[:] = _PATCHED_STILL if watched else _PATCHED
 
 
 def snapshot() -> Snapshot:
@@ -112,7 +111,7 @@ def snapshot() -> Snapshot:
     rest costs a fork 4,800 pages that it must copy (measured: 15 ms), so `changes` alone does it.
     """
     known = {space.name: space for older in _remembered for space in older.namespaces}
-    spaces, patched = [], _PATCHED_STILL if _watched else _PATCHED
+    spaces, patched = [], tuple(_repatched)
     for name in _NAMESPACES:
         old = known.get(name)
         if old is not None and not name.startswith(patched):

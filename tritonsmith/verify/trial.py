@@ -420,6 +420,7 @@ class Trial:
     def _failed(self, failure: RunnerFailed) -> Outcome:
         """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""
         self._talk.end("interpret")
+        self._looked = False
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
         return refused([failure.finding])

@@ -155,11 +155,12 @@ def _warm() -> None:
     for capability in (90, 100):
         get_ptxas(capability)
     _build_once()
-    _look_once()
     from tritonsmith.verify import integrity, observe
 
     if interpreting := os.environ["TRITON_INTERPRET"] == "1":
         observe.watch_interpreter()
+    else:
+        _look_once()  # who interprets runs no reference
     integrity.remember(interpreting)
     gc.collect()
     gc.freeze()
