@@ -150,11 +150,7 @@ def draw(
     for n, group in sorted(gaps.items()):
 
         def keep(batch: list[tuple[int, int, str]], group: list[tuple[Task, list[int]]] = group) -> None:
-            for chat, which, text in batch:
-                task, numbers = group[chat]
-                row = {"task": task.id, "sample": numbers[which], "completion": text}
-                jsonl.append(out, json.dumps(row))
-                drafts[task.id, numbers[which]] = text
+            note(out, drafts, [(group[chat][0].id, group[chat][1][which], text) for chat, which, text in batch])
 
         logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
         texts = sampler.sample(
@@ -169,8 +165,21 @@ def draw(
             keep,
         )
         late = [(chat, which, text) for chat, row in enumerate(texts) for which, text in enumerate(row)]
-        keep([item for item in late if (group[item[0]][0].id, group[item[0]][1][item[1]]) not in drafts])
+        keep(late)
     return drafts
+
+
+def note(path: Path, drafts: dict[Key, str], drawn: Iterable[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    """Keep completions, each with its task and sample, on file and among the drafts; gives those that were not there.
+
+    All together, for what an `append` costs is the disk's time, and decoding waits for it.
+    """
+    fresh = [one for one in drawn if one[:2] not in drafts]
+    if fresh:
+        rows = [{"task": task, "sample": sample, "completion": text} for task, sample, text in fresh]
+        jsonl.append(path, *(json.dumps(row) for row in rows))
+        drafts |= {(task, sample): text for task, sample, text in fresh}
+    return fresh
 
 
 def drawn(path: Path) -> dict[Key, str]:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def append(path: Path, line: str) -> None:
-    """Add one JSON text as a line and force it to the disk before returning."""
-    if "\n" in line:
+def append(path: Path, *lines: str) -> None:
+    """Add JSON texts, a line each, and force them to the disk before returning: some milliseconds, however many."""
+    if any("\n" in line for line in lines):
         raise ValueError("a JSONL row is one line")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         torn = _torn(file.tell(), path)
-        file.write((b"\n" if torn else b"") + line.encode() + b"\n")
+        file.write((b"\n" if torn else b"") + "".join(f"{line}\n" for line in lines).encode())
         file.flush()
         os.fsync(file.fileno())
 

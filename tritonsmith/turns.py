@@ -7,14 +7,13 @@ where it was. Turns that are trained on are drawn in `train.rounds` and `train.c
 `credit`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from tritonsmith import jsonl, metrics, redraw
+from tritonsmith import metrics, redraw
 from tritonsmith.config import EvalConfig
-from tritonsmith.evaluate import Judge, Key, Sampler, drawn, evaluate, judged
+from tritonsmith.evaluate import Judge, Key, Sampler, drawn, evaluate, judged, note
 from tritonsmith.metrics import Estimate
 from tritonsmith.prompts import Message, Style, messages, replied
 from tritonsmith.types import Record, Task
@@ -87,11 +86,7 @@ def draw(
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in drafts]
 
     def keep(batch: list[tuple[int, int, str]]) -> None:
-        for chat, _, text in batch:
-            task, sample = missing[chat]
-            if (task.id, sample) not in drafts:
-                drafts[task.id, sample] = text
-                jsonl.append(path, json.dumps({"task": task.id, "sample": sample, "completion": text}))
+        note(path, drafts, [(missing[chat][0].id, missing[chat][1], text) for chat, _, text in batch])
 
     if missing:
         given = [chats[task.id, sample] for task, sample in missing]

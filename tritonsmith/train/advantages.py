@@ -64,12 +64,12 @@ class Assign:
         return [torch.nan if one is None else one for one in credit.returns(known, self.scored.turns)]
 
     def eligible(self) -> Tensor:
-        """Which completions best-of-N may keep: correct ones, of equal ones the best.
+        """Which completions best-of-N may keep: correct ones, of equal ones the best; for other methods all correct ones.
 
         What is equal is seen within a process, if it has whole groups.
         """
         verdicts = self.scored.last
-        if len(verdicts) % self.group:
+        if self.method != "best_of_n" or len(verdicts) % self.group:
             return torch.tensor([verdict.correct for verdict in verdicts])
         return credit.keepable(verdicts, self.scored.sources, self.group)
 

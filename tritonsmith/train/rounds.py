@@ -6,7 +6,6 @@ same for each later turn (`records.turn2.jsonl`, ...). What is there is not done
 in `best_of_n`.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -180,12 +179,12 @@ class Round:
         n, keys = (own.n, None) if whole else (1, [divmod(place, own.n if turn == 1 else 1) for place in places])
 
         def keep(batch: Sequence[Draw]) -> None:
-            for chat, which, text in batch:
-                task, sample = wanted[places[n * chat + which]]
-                if (task.id, sample) not in drafts:
-                    drafts[task.id, sample] = text
-                    jsonl.append(path, json.dumps({"task": task.id, "sample": sample, "completion": text}))
-                    submit(task, evaluate.candidate(task, sample, text))
+            told = [(*wanted[places[n * chat + which]], text) for chat, which, text in batch]
+            of = {task.id: task for task, _, _ in told}
+            for name, sample, text in evaluate.note(
+                path, drafts, [(task.id, number, text) for task, number, text in told]
+            ):
+                submit(of[name], evaluate.candidate(of[name], sample, text))
 
         if places:
             seed = self.config.run.seed + 1_000_003 * (self.number + 1) + (1000 * turn if turn > 1 else 0)

@@ -152,8 +152,13 @@ def fit(
     if not fitting:
         raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
     steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * settings.accumulation))
+    given = trainer.options(config, model, out / "checkpoints", steps)  # pyright: ignore[reportArgumentType]
+    if steps <= settings.save_steps:
+        given["save_strategy"] = (
+            "no"  # the model is saved at the end: a checkpoint of the last step would be all there is
+        )
     args = SFTConfig(
-        **trainer.options(config, model, out / "checkpoints", steps),  # pyright: ignore[reportArgumentType]
+        **given,  # pyright: ignore[reportArgumentType]
         learning_rate=settings.lr,
         lr_scheduler_type="cosine",
         warmup_steps=min(10, steps // 10),

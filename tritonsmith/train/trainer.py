@@ -30,6 +30,7 @@ from transformers import (
 )
 from transformers.integrations.integration_utils import TensorBoardCallback
 
+from tritonsmith.brisk import brisk
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.train import models, ranks
 
@@ -249,7 +250,8 @@ def run_trainer(trainer: Trainer, resume: bool) -> None:
         if before != models.is_sharded():
             raise ConfigError(f"{start} was written {'under' if before else 'without'} FSDP: go on as it began")
         log.info("resuming from %s", start)
-    trainer.train(resume_from_checkpoint=str(start) if start else None)
+    with brisk():  # judging beside it is Python too, and each operator here has to get the interpreter back
+        trainer.train(resume_from_checkpoint=str(start) if start else None)
 
 
 def finish(trainer: Trainer, folder: Path) -> Path:

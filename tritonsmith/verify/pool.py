@@ -7,7 +7,6 @@ several processes (`panel`); what their death takes with it is judged again (`co
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -35,31 +34,43 @@ _AHEAD = 16
 """Jobs that are taken from a stream before their turn, a worker: equal ones among them must not leave it idle."""
 
 
-@dataclass
 class _Group:
     """Jobs of one stream that are one program for one task."""
 
-    source: str | None
-    """The source that is judged; let go of afterwards, unless lines of it are to be told again."""
-    waiting: list[tuple[int, Job]] = field(default_factory=list)
-    verdict: str | None = None
-    """The verdict when it is there: as JSON, a fraction of the memory."""
+    def __init__(self, source: str | None) -> None:
+        self.source = source
+        """What is judged."""
+        self.waiting: list[tuple[int, Job]] = []
+        self.verdict: str | None = None
+        """The verdict when it is there: as JSON, a fraction of the memory."""
+        self._program: str | None = None
+
+    @property
+    def program(self) -> str:
+        """`form.program` of the source, which is asked for where another source may be the same."""
+        if self._program is None:
+            self._program = form.program(self.source)
+        return self._program
 
 
 class _Groups:
     """The jobs of one stream by program, and those that wait for their verdict."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], _Group] = {}
+        self._known: dict[tuple[str, str], list[_Group]] = {}
+        """By task and `form.sketch`, which is cheap: few sources that share it are not the same."""
         self.waiting = 0
         """Jobs whose verdict is not there yet."""
 
     def join(self, index: int, job: Job) -> tuple[_Group, bool]:
         """The group of a job, and whether it is the first of it."""
         task, candidate = job
-        key = task.source, form.program(candidate.source)
-        new = key not in self._known
-        group = self._known.setdefault(key, _Group(candidate.source))
+        alike = self._known.setdefault((task.source, form.sketch(candidate.source)), [])
+        fresh = _Group(candidate.source)
+        group = next((one for one in alike if one.source == fresh.source or one.program == fresh.program), fresh)
+        new = group is fresh
+        if new:
+            alike.append(group)
         group.waiting.append((index, job))
         self.waiting += 1
         return group, new
@@ -72,8 +83,6 @@ class _Groups:
             self.waiting -= 1
             told = form.retold(verdict, group.source or "", candidate.source or "")
             yield index, told.model_copy(update={"task": task.id, "sample": candidate.sample})
-        if all(finding.line is None for finding in verdict.findings):
-            group.source = None
 
 
 class Verifier:
