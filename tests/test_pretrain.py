@@ -3,12 +3,15 @@
 import json
 import math
 import resource
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+import spread
 import torch
 from conftest import tiny_model, tiny_tokenizer
 from torch import Tensor
@@ -240,6 +243,19 @@ def test_learning_rate_warms_up_and_comes_down() -> None:
     assert scale("wsd", 10, 0.0) == pytest.approx(0.1)
     assert scale("wsd", 1000, 0.5) == scale("cosine", 1000, 0.0) == 1.0
     assert scale("wsd", 1000, 1.0) == scale("cosine", 1000, 1.0) == pytest.approx(0.02)
+
+
+def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+    """They share each step's rows, and the mean is over the tokens of both."""
+    here = Path(__file__).parent
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", here / "spread.py"]
+    subprocess.run([*command, tmp_path / "two.pt"], check=True, timeout=300)
+    spread.train(tmp_path / "one.pt")
+    one, two = (torch.load(tmp_path / name) for name in ("one.pt", "two.pt"))
+    fresh = tiny_model().state_dict()
+    assert any((one[name] - fresh[name]).abs().max() > 1e-3 for name in one)
+    for name, weight in one.items():
+        torch.testing.assert_close(two[name], weight, rtol=0, atol=1e-4)  # sums in another order, then Muon
 
 
 def course(packed: packing.Packed, recipe: loop.Recipe, half: bool, steps: int) -> list[float]:

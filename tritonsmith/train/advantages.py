@@ -64,7 +64,7 @@ class Assign:
         return [torch.nan if one is None else one for one in credit.returns(known, self.scored.turns)]
 
     def eligible(self) -> Tensor:
-        """Which completions best-of-N may keep: correct ones, of equal ones the best; for other methods all correct ones.
+        """Which completions best-of-N may keep: correct ones, of equal ones the best; other methods all.
 
         What is equal is seen within a process, if it has whole groups.
         """

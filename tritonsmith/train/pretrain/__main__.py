@@ -4,7 +4,8 @@
 
 leaves `OUT/model` (bfloat16 safetensors and tokenizer) and `OUT/outcome.json`; `--pairs 20000` makes the data first.
 The same command goes on where it was stopped or killed. `--minutes` counts training alone: reading, compiling and
-judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run.
+judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run. On several GPUs of a
+host: `torchrun --nproc-per-node 2 -m tritonsmith.train.pretrain ...`, which share each step's rows.
 """
 
 import logging
@@ -25,7 +26,7 @@ from tritonsmith.data import survey
 from tritonsmith.data.build import build
 from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import models, trainer
+from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import loop, packing, prepare, rows
 from tritonsmith.train.pretrain.check import check
@@ -61,18 +62,18 @@ def train(
     that were built so.
     """
     done = out / "model"
-    if done.exists():
+    if ranks.first(done.exists):
         log.info("%s is there already", done)
         return done
     if not data:
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
     documents: Mapping[str, Sequence[rows.Document]] = rows.read(data, "traced" if prompt == "traced" else "prompt")
-    width = cores()
+    width = max(1, cores() // ranks.count())
     if prompt == "canonical":
         prepare.check_canonical(documents["train"])
     elif prompt == "plain":
         documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
-    words = _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed)
+    words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed))
     models.tell_style(words, prompt)
     if length > size.positions:
         raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
@@ -89,9 +90,10 @@ def train(
     )
     outcome = loop.fit(model, packed, validation, recipe, device, out / "checkpoint.pt")
     torch.nn.Module.to(model, "cpu", torch.bfloat16)
-    _whole(done, lambda folder: models.save(model, words, folder))
-    loop.write_outcome(outcome, out / "outcome.json")
-    (out / "checkpoint.pt").unlink(missing_ok=True)
+    if ranks.is_first():
+        _whole(done, lambda folder: models.save(model, words, folder))
+        loop.write_outcome(outcome, out / "outcome.json")
+        (out / "checkpoint.pt").unlink(missing_ok=True)
     return done
 
 
@@ -152,6 +154,9 @@ def main(
     """Train a model from nothing and leave it in OUT/model."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     trainer.quiet()
+    ranks.join()
+    if not ranks.is_first():
+        logging.getLogger("tritonsmith").setLevel(logging.WARNING)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     if size not in models.SIZES:
         raise UserError(f"--size is one of {', '.join(models.SIZES)}, not {size}")
@@ -167,9 +172,11 @@ def main(
     )
     folders = list(data or [])
     if pairs:
-        build(out / "data", pairs, tasks=source, seed=seed)
+        ranks.first(lambda: build(out / "data", pairs, tasks=source, seed=seed) and None)
         folders.append(out / "data")
     model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device, copies, prompt)
+    if not ranks.is_first():
+        return
     if tasks.isdigit():
         chosen = rows.heldout(folders, int(tasks))
         check(model, [task for task, _ in chosen], samples, out, {task.id: family for task, family in chosen})

@@ -1,7 +1,8 @@
 """Train for so many minutes: steps, checkpoints, resuming, validation by level, a line of figures every ten seconds.
 
 A checkpoint is one file that appears whole or not at all. Time counts only while training: neither compiling, nor
-validating, nor what lay between a kill and the next start.
+validating, nor what lay between a kill and the next start. Several processes (`ranks`) share each step's rows and step
+alike; what they make is what one would.
 """
 
 import json
@@ -12,12 +13,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import cast
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from tritonsmith.errors import UserError
+from tritonsmith.train import ranks
 from tritonsmith.train.pretrain.model import Losses, Mask, flops_per_token, losses_of, mask_for, weights
 from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, scale
 from tritonsmith.train.pretrain.packing import ANSWER, Packed
@@ -79,7 +83,7 @@ class Outcome:
     """Tokens gone through, padding included."""
     tokens_per_second: float
     utilisation: float | None
-    """Share of the GPU's bf16 rate (`verify.roofline.HARDWARE`); None off a GPU."""
+    """Share of the GPUs' bf16 rate (`verify.roofline.HARDWARE`); None off a GPU."""
     validation: dict[int, Loss] = field(default_factory=dict)
     """By the task's level."""
 
@@ -104,7 +108,8 @@ def fit(
     train = train.to(device)
     run = _Run(model, train, recipe, device, device == "cuda" if half is None else half)
     if checkpoint is not None:
-        _sweep(checkpoint)
+        if ranks.is_first():
+            _sweep(checkpoint)
         if checkpoint.exists():
             run.restore(checkpoint)
     for _ in run.steps():
@@ -118,6 +123,7 @@ def fit(
     losses = run.validate(validation)
     log.info("%d steps, %s tokens/s; %s", done.step, f"{rate:,.0f}", _by_level(losses))
     run.optimizers.finish()
+    ranks.meet()
     return Outcome(
         steps=done.step,
         epochs=done.step * run.batch / len(train),
@@ -151,9 +157,10 @@ class _Run:
             share = self.progress.seconds / limit
             if share >= 1:
                 return
-            loss = self._loss(indices)
+            loss = self._loss(indices[ranks.share(len(indices))])
             self.last = loss.detach()
             loss.backward()
+            self._add_up()
             self.progress.step += 1
             self.optimizers.step(scale(self.recipe.schedule, self.progress.step, share))
             if first:
@@ -162,7 +169,7 @@ class _Run:
                 first = False
             elif self.progress.step % AHEAD == 0 and self.device == "cuda":
                 torch.cuda.synchronize()
-            self.progress.seconds = self._before + time.monotonic() - self._begin
+            self.progress.seconds = ranks.first(lambda: self._before + time.monotonic() - self._begin)
             if time.monotonic() - reported > QUIET:
                 reported = time.monotonic()
                 self._report(loss.item(), share)
@@ -182,9 +189,20 @@ class _Run:
             yield from order[within * self.batch : whole * self.batch].view(-1, self.batch)
 
     def _loss(self, indices: Tensor) -> Tensor:
+        """This process's part of the mean over the tokens of all: the parts' sum is the mean."""
         counts = weights(self.train.kinds[indices], self.recipe.prompt_weight)
         losses = self._token_losses(self.train, indices)
-        return (losses * counts).sum() / counts.sum().clamp(min=1.0)
+        total = counts.sum()
+        if ranks.count() > 1:
+            dist.all_reduce(total)
+        return (losses * counts).sum() / total.clamp(min=1.0)
+
+    def _add_up(self) -> None:
+        """Give each process the gradients of all."""
+        if ranks.count() > 1:
+            found = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
+            for sent in [dist.all_reduce(gradient, async_op=True) for gradient in found]:
+                cast(dist.Work, sent).wait()
 
     def _token_losses(self, packed: Packed, indices: Tensor) -> Tensor:
         positions = packed.positions[indices].long()
@@ -227,7 +245,7 @@ class _Run:
             return None
         major, minor = torch.cuda.get_device_capability()
         hardware = HARDWARE.get(f"sm_{major}{minor}")
-        return rate * self.flops / hardware.float16 if hardware else None
+        return rate * self.flops / (hardware.float16 * ranks.count()) if hardware else None
 
     def _report(self, loss: float, share: float) -> None:
         rate = self.rate()
@@ -255,8 +273,11 @@ class _Run:
         return {**recipe, "rows": list(self.train.ids.shape), "parameters": self.model.num_parameters()}
 
     def save(self, path: Path) -> None:
-        """Write weights, optimiser and place to a file, whole or not at all."""
+        """Write weights, optimiser and place to a file, whole or not at all; of several processes the first does."""
+        self._saved = self.progress.seconds
         self.refuse_nonsense()
+        if not ranks.is_first():
+            return
         state = {
             "terms": self._terms(),
             "progress": asdict(self.progress),
@@ -274,7 +295,6 @@ class _Run:
             _sweep(path)
             reason = str(error).splitlines()[0]
             raise UserError(f"no room for a checkpoint at {path} ({reason}); the last one is kept") from error
-        self._saved = self.progress.seconds
         log.info("step %d: checkpoint %s", self.progress.step, path)
 
     def restore(self, path: Path) -> None:
