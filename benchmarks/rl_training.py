@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 POINTS = ("start", "half", "end")
 SETS = ("deep", "level1")
-SEATS = 4
-"""Candidates that one judge process has under way."""
+SEATS = 2
+"""Candidates that one judge process has under way: a fifth of judging is its own Python, one thread at a time."""
 LONGEST = 236
 """Letters of a SPEC in a file's name: with a hash and an ending that is 255 at most."""
 

@@ -111,11 +111,11 @@ def test_only_the_rounds_in_memory_are_learnt_from(
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
 
 
-@pytest.mark.parametrize(("rows", "wanted"), [(10, 8), (133, 8), (134, 16), (1000, 64)])
+@pytest.mark.parametrize(("rows", "wanted"), [(10, 1), (133, 1), (134, 2), (1000, 8)])
 def test_more_rows_make_larger_batches_where_the_steps_of_a_round_are_bounded(rows: int, wanted: int) -> None:
     own = BestOfNConfig(batch=8, epochs=1.5, most_steps=25)
-    assert best_of_n.batch_of(rows, own) == wanted
-    assert best_of_n.batch_of(rows, BestOfNConfig(batch=8)) == 8
+    assert best_of_n.accumulation(rows, own) == wanted
+    assert best_of_n.accumulation(rows, BestOfNConfig(batch=8)) == 1
 
 
 @pytest.mark.parametrize("restart", [False, True])

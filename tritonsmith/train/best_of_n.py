@@ -170,17 +170,20 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
     own = config.best_of_n
-    batch = batch_of(len(rows) * (1 + own.copies), own)
-    update = {"epochs": own.epochs, "lr": own.lr, "batch": batch, "accumulation": 1, "copies": own.copies}
+    times = accumulation(len(rows) * (1 + own.copies), own)
+    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": times, "copies": own.copies}
     settings = config.sft.model_copy(update=update)
     sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
 
 
-def batch_of(rows: int, own: BestOfNConfig) -> int:
-    """Rows of an optimiser step: a multiple of `batch`, such that a round takes no more than `most_steps`."""
+def accumulation(rows: int, own: BestOfNConfig) -> int:
+    """How many times `batch` rows an optimiser step takes, such that a round takes no more than `most_steps`.
+
+    One after the other: all at once, what a step keeps for its gradients would outgrow the GPU with the rows.
+    """
     if own.most_steps is None:
-        return own.batch
-    return own.batch * max(1, math.ceil(rows * own.epochs / (own.batch * own.most_steps)))
+        return 1
+    return max(1, math.ceil(rows * own.epochs / (own.batch * own.most_steps)))
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:
