@@ -63,6 +63,8 @@ class CurriculumTrainer(GRPOTrainer):
     """What was drawn ahead."""
     due: Rollout | None = None
     """What the step under way trains on."""
+    scoring: bool = False
+    """Whether TRL makes a batch of what is due."""
 
     def _generate_and_score_completions(self, inputs: Inputs) -> dict[str, Tensor]:
         if self.policy is not None:
@@ -76,7 +78,9 @@ class CurriculumTrainer(GRPOTrainer):
                     ranks.meet()  # without a limit in time: what follows has one, and another's verdicts may be late
                 self.clock.add("verify", self.due.batch.seconds)
             inputs = self.due.inputs
+        self.scoring = True
         made = super()._generate_and_score_completions(inputs)
+        self.scoring = False
         if self.due is not None and self.due.logps is not None:
             made["old_per_token_logps"] = self.due.logps.to(made["completion_ids"].device)
         if self.due is not None and self.converser.turns > 1:
@@ -127,6 +131,16 @@ class CurriculumTrainer(GRPOTrainer):
         ids, mask, width = padded(prompts, completions, cast(int, self._tokenizer.pad_token_id))
         device, size = self.accelerator.device, self.args.per_device_train_batch_size
         return self._get_per_token_logps_and_entropies(self.model, ids.to(device), mask.to(device), width, size)[0]
+
+    def _get_per_token_logps_and_entropies(
+        self, model: nn.Module | None, *args: object, **kwargs: object
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """TRL's; not once more of what is due, under weights that did not draw it, where TRL asks for nothing else."""
+        known = self.due.logps if self.scoring and self.beta == 0 and self.due is not None else None
+        if known is not None:
+            return known.to(self.accelerator.device), None, None
+        found = super()._get_per_token_logps_and_entropies(model, *args, **kwargs)
+        return cast("tuple[Tensor, Tensor | None, Tensor | None]", found)
 
     def _generate_single_turn(
         self,
