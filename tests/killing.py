@@ -149,11 +149,13 @@ def _die_at(phase: Phase | None, line_of: Callable[[Path, str], bool], step: int
     """Arrange for death at half of a line, while a step is trained, or before a checkpoint is whole."""
     append, train, mark = jsonl.append, Trainer.training_step, trainer.MarkWhole.on_save
 
-    def torn(path: Path, line: str) -> None:
-        if phase in ("sampling", "verification") and line_of(path, line):
-            path.open("a").write(line[: len(line) // 2])
+    def torn(path: Path, *lines: str) -> None:
+        fatal = [line for line in lines if phase in ("sampling", "verification") and line_of(path, line)]
+        if fatal:
+            before = lines[: lines.index(fatal[0])]
+            path.open("a").write("".join(f"{line}\n" for line in before) + fatal[0][: len(fatal[0]) // 2])
             die()
-        append(path, line)
+        append(path, *lines)
 
     def training(self: Trainer, *given: object, **named: object) -> torch.Tensor:
         loss = train(self, *given, **named)  # type: ignore[arg-type]

@@ -6,11 +6,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 from records import right
 
+from tritonsmith import redraw
 from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, VerifyConfig
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.lower.convert import convert
@@ -18,11 +20,11 @@ from tritonsmith.data.pair import Pair
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import read
 from tritonsmith.jsonl import append
-from tritonsmith.prompts import render_completion
+from tritonsmith.prompts import Message, render_completion
 from tritonsmith.tasks import graphs
-from tritonsmith.train import best_of_n, policy
+from tritonsmith.train import best_of_n, policy, rounds
 from tritonsmith.train.generate import Sampler
-from tritonsmith.types import Task
+from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
 
@@ -109,6 +111,29 @@ def test_only_the_rounds_in_memory_are_learnt_from(
         folder = tmp_path / "rl" / f"round-{number:02d}"
         right = {record.task for record in read(folder / "records.jsonl") if record.verdict.correct}
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
+
+
+@pytest.mark.parametrize(("turns", "followed"), [(1, 0), (2, 2)])
+def test_what_failures_are_asked_next_is_made_where_there_is_a_next_turn(
+    turns: int,
+    followed: int,
+    tmp_path: Path,
+    tiny_folder: Path,
+    tasks: list[Task],
+    verifier: Verifier,
+    scripted: type[Scripted],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For 2,600 failures it took ten seconds of each round, and was thrown away."""
+    asked: list[Verdict] = []
+
+    def begun(chat: list[Message], completion: str, verdict: Verdict) -> list[Message]:
+        asked.append(verdict)
+        return redraw.begun(chat, completion, verdict)
+
+    monkeypatch.setattr(rounds, "redraw", SimpleNamespace(begun=begun))
+    best_of_n.train(make_config(tmp_path, tiny_folder, rounds=1, turns=turns, retry="redraw"), tasks, verifier, None)
+    assert len([one for one in asked if not one.correct]) == followed
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(10, 1), (133, 1), (134, 2), (1000, 8)])

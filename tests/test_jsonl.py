@@ -18,6 +18,15 @@ def test_rows_come_back_in_order(tmp_path: Path) -> None:
     assert [row["n"] for row in jsonl.read(path)] == [0, 1, 2]
 
 
+def test_rows_may_be_added_together(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"n": 0}\n{"n"')
+    jsonl.append(path, '{"n": 1}', '{"n": 2}')
+    assert [row["n"] for row in jsonl.read(path)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="one line"):
+        jsonl.append(path, '{"n": 3}', "\n")
+
+
 @pytest.mark.parametrize("cut", range(1, 9))
 def test_torn_last_line_is_dropped_and_writing_goes_on(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "rows.jsonl"

@@ -82,9 +82,11 @@ class Begun:
         while True:
             records = drawn.records()
             found.append(Turn(records, self.first.chats if own.retry == "redraw" else drawn.chats))
+            if len(found) == own.turns:
+                return found
             chats = self._following(records, drawn.chats)
             wanted = [(task, sample) for task, sample in drawn.wanted if (task.id, sample) in chats]
-            if not wanted or len(found) == own.turns:
+            if not wanted:
                 return found
             drawn = self.round.drawn(wanted, chats, drawn.turn + 1)
 
