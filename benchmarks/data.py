@@ -20,6 +20,7 @@ from typing import Literal
 
 import psutil
 import typer
+from commands import start
 from rich.console import Console
 from rich.table import Table
 
@@ -132,4 +133,6 @@ def _stages(census: Census) -> Table:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(main)
+    start(app)

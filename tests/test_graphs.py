@@ -119,6 +119,12 @@ def test_depth_and_level_follow_the_graph(tasks: list[Task]) -> None:
         assert task.level == 3 or graph.depth <= LEVEL_2_DEPTH
 
 
+def test_operators_may_be_asked_for_by_name() -> None:
+    """What is drawn seldom among its family: asymmetric convolutions, of which a model sees too few."""
+    named = graphs.from_spec("8:seed=3:depth=1-2:families=conv2d+relu")
+    assert {node.name for one in named for node in Graph.parse(str(one.graph)).nodes} == {"conv2d", "relu"}
+
+
 def test_families_are_those_asked_for() -> None:
     for task in graphs.generate(12, depth=(1, 3), families=("conv", "pointwise")):
         assert set(graphs.families_of(Graph.parse(str(task.graph)))) <= {"conv", "pointwise"}

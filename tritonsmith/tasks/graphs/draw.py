@@ -70,7 +70,7 @@ class Sketch:
     def step(self, name: str, *operands: int, **attributes: Value) -> int:
         """Apply an operator, with attributes drawn where they are not given. Raises MisfitError where it may not be."""
         operator = TABLE[name]
-        if operator.family not in self.families:
+        if not {operator.family, name} & {*self.families}:
             raise MisfitError(f"{name} is of no family that is wanted")
         if any(isinstance(item := self.draft.items[one], Node) and TABLE[item.name].last for one in operands):
             raise MisfitError("nothing comes after integers")
@@ -173,7 +173,7 @@ def _vector(rng: random.Random, rank: int) -> str:
 
 
 def draw(rng: random.Random, depth: int, families: Collection[str] = FAMILIES) -> Graph | None:
-    """A random graph of that depth out of those families; None where it came to a dead end."""
+    """A random graph of that depth out of those families (or operators, by name); None where it came to a dead end."""
     sketch = Sketch(rng, families)
     blocks = 0.0 if depth < MIN_BLOCK else 0.3 if depth <= 6 else 0.7
     try:
@@ -220,8 +220,8 @@ def _operators(sketch: Sketch, place: str) -> list[Operator]:
 
 @cache
 def _pool(families: frozenset[str], place: str) -> tuple[list[Operator], list[float]]:
-    """The operators of those families, and how often each is drawn at a place, summed up."""
-    pool = [one for one in TABLE.values() if one.family in families]
+    """The operators of those families, or of those names, and how often each is drawn at a place, summed up."""
+    pool = [one for one in TABLE.values() if {one.family, one.name} & families]
     share = SHARES[place]
     weights = [share.get(one.family, 0.0) * (one.weight**0.5 if place == ALONE else one.weight) for one in pool]
     if not any(weights):  # none of those families stands there; then all of them do

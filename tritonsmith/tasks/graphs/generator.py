@@ -34,6 +34,7 @@ def generate(
     small: bool = False,
 ) -> list[Task]:
     """n tasks with distinct safe graphs, the same for the same arguments; `depth` in operators, `small` in sizes.
+    `families` may name operators too.
 
     Raises ValueError where the arguments make no sense or do not allow n distinct graphs.
     """
@@ -66,8 +67,8 @@ def draw_graphs(
     low, high = depth
     if n < 0 or not 1 <= low <= high:
         raise ValueError(f"graphs need n >= 0 and 1 <= depth: n={n}, depth={low}-{high}")
-    if not families or not set(families) <= set(FAMILIES):
-        raise ValueError(f"families are {', '.join(FAMILIES)}: {'+'.join(families)}")
+    if not families or not set(families) <= {*FAMILIES, *TABLE}:
+        raise ValueError(f"families are {', '.join(FAMILIES)}, or operators such as conv2d: {'+'.join(families)}")
     if split not in SPLITS:
         raise ValueError(f"split is train, validation, heldout or all: {split}")
     rng = random.Random(f"{seed}/{depth}/{split}/{sorted(families)}/{only_level}")
@@ -90,8 +91,8 @@ def draw_graphs(
 
 
 def from_spec(text: str) -> list[Task]:
-    """The tasks of `N[:seed][:key=value...]`, keys seed, depth (`4-6`), split, families (`pointwise+conv`), level,
-    sizes (`any`, or `small` ones that the interpreter computes at as they are).
+    """The tasks of `N[:seed][:key=value...]`, keys seed, depth (`4-6`), split, families (`pointwise+conv`, or names:
+    `any+conv2d`), level, sizes (`any`, or `small` ones that the interpreter computes at as they are).
 
     Raises ValueError with what is wrong.
     """
