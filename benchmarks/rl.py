@@ -52,7 +52,7 @@ def settings_of(
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
-    most_steps: int | None = None,
+    most_steps: int | None = None, warmup: int = 0,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -74,7 +74,7 @@ def settings_of(
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
             "accumulation": rows // micro, "updates": updates, "max_prompt": 2048, "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
-            "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead,
+            "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead, "warmup": warmup,
             "save_steps": 10,
         },
         "reward": {"scheme": reward},
@@ -152,6 +152,7 @@ def run(
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
     blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer or line.")] = "answer",
     most_steps: Annotated[int | None, typer.Option(help="Optimiser steps of a round at most; else no bound.")] = None,
+    warmup: Annotated[int, typer.Option(help="Optimiser steps of GRPO over which its rate comes up.")] = 0,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -161,7 +162,7 @@ def run(
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
-        temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps,
+        temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out):

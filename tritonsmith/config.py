@@ -183,6 +183,8 @@ class GrpoSection(_Section):
     lr: PositiveFloat = 1e-6
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     """How `lr` goes over `steps`, or over the minutes that training has if they are over first; the others end at 0."""
+    warmup: NonNegativeInt = 0
+    """Optimiser steps over which `lr` comes up: AdamW's first steps are as large as any, and know least."""
     batch: PositiveInt = 4
     accumulation: PositiveInt = 1
     updates: PositiveInt = 1

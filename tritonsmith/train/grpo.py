@@ -146,7 +146,7 @@ def _train(
     )
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
-    learner.ahead, learner.updates = own.ahead, own.updates
+    learner.ahead, learner.updates, learner.warmup = own.ahead, own.updates, own.warmup
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)

@@ -59,6 +59,8 @@ class CurriculumTrainer(GRPOTrainer):
     ahead: bool = False
     updates: int = 1
     """Optimiser steps of each batch; `step` is elsewhere what is drawn, and an optimiser's step TRL's `global_step`."""
+    warmup: int = 0
+    """Optimiser steps over which the rate comes up."""
     waiting: Rollout | None = None
     """What was drawn ahead."""
     due: Rollout | None = None
@@ -190,6 +192,8 @@ class CurriculumTrainer(GRPOTrainer):
         scheduler = super().create_scheduler(num_training_steps, optimizer)
         if self.clock.limit is not None and isinstance(scheduler, LambdaLR):
             hasten(scheduler, lambda: num_training_steps * ranks.first(lambda: self.clock.share))
+        if self.warmup and isinstance(scheduler, LambdaLR):
+            warm_up(scheduler, self.warmup)
         return scheduler
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
@@ -223,6 +227,17 @@ def hasten(scheduler: LambdaLR, due: Callable[[], float]) -> None:
     scheduler.lr_lambdas = [
         lambda step, before=before: before(max(step, int(due()))) for before in scheduler.lr_lambdas
     ]
+
+
+def warm_up(scheduler: LambdaLR, steps: int) -> None:
+    """Let the rate come up over so many steps, counted one by one, whatever hastens the schedule."""
+    scheduler.lr_lambdas = [
+        lambda step, before=before: before(step) * min(1.0, (step + 1) / steps) for before in scheduler.lr_lambdas
+    ]
+    for group, rate, share in zip(
+        scheduler.optimizer.param_groups, scheduler.base_lrs, scheduler.lr_lambdas, strict=True
+    ):
+        group["lr"] = rate * share(0)  # the first step's was set when the schedule was made
 
 
 class Timed(TrainerCallback):
