@@ -65,5 +65,5 @@ def test_a_function_with_an_indented_decorator_is_itself_alone() -> None:
     """Triton reads such a function's text, and indentation can mislead it: whatever form the decorator has."""
     plain = "class A:\n    @staticmethod\n    def f(x):\n        return x\n"
     continued = "class A:\n  \\\n@staticmethod\n  def f(x):\n        return x\n"
-    for source in (plain, continued):
+    for source in (plain, continued, plain.replace("\n", "\r")):
         assert form.program(source) != form.program(source.replace("return x", "return x  # said"))

@@ -23,7 +23,8 @@ _WORDS = re.compile(
 """Strings, comments and numbers, which one program may have written in several ways, and the words outside of them.
 
 A string without an end goes to the text's: looked for from each quote anew, it would take the square of its time."""
-_INDENTED_DECORATOR = re.compile(r"^\s+@", re.MULTILINE)
+_MAY_BE_INDENTED = re.compile(r"(?<!\n)@|\\\n|\r")
+"""A decorator that may stand further right than a line begins, or a line that may begin elsewhere than it seems."""
 
 
 def sketch(source: str | None) -> str:
@@ -50,7 +51,7 @@ def _normal(source: str) -> str:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    if ("\\\n" in source or _INDENTED_DECORATOR.search(source)) and any(_read_as_text(node) for node in ast.walk(tree)):
+    if _MAY_BE_INDENTED.search(source) and any(_read_as_text(node) for node in ast.walk(tree)):
         return source
     try:
         return ast.dump(tree)
