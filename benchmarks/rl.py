@@ -8,9 +8,10 @@ minutes (by the project's own trainers; loading counts), draws again from what t
 what was drawn with extension 1 on, and writes `result.json`. Rewards are judged on the task's own inputs, by
 values alone (`--assemble`). The same
 command goes on where it was stopped. Runs share a GPU as processes side by side; `--workers` says how many candidates
-one of them judges at once. With `--judge-later` the evaluation's answers are drawn only, and `judge OUT...` judges
-them wherever the folders are taken: it needs no model and no GPU. `table` prints runs side by side, the seeds of
-one setting together, and the change by depth. What a run does is in `rl_training`, what comes of it in `rl_results`.
+one of them judges at once. Under `accelerate launch --num_processes 2` one run draws and trains on two GPUs. With
+`--judge-later` the evaluation's answers are drawn only, and `judge OUT...` judges them wherever the folders are taken:
+it needs no model and no GPU. `table` prints runs side by side, the seeds of one setting together, and the change by
+depth. What a run does is in `rl_training`, what comes of it in `rl_results`.
 
 A dry run on a CPU: run MODEL --out DIR --method grpo --minutes 0.5 --train graphs:4:seed=1:depth=7
 --deep graphs:4:seed=2:depth=7:split=heldout --level1 graphs:4:seed=3:depth=1:split=heldout --samples 2 --tasks-a-step 2
@@ -36,6 +37,7 @@ from tritonsmith import jsonl
 from tritonsmith.config import Config, EvalConfig
 from tritonsmith.cores import cores
 from tritonsmith.errors import UserError
+from tritonsmith.train import ranks
 from tritonsmith.train.run import judges, locked
 
 log = logging.getLogger(__name__)
@@ -158,6 +160,11 @@ def run(
 ) -> None:
     """Evaluate, train, evaluate, and say what came of it."""
     torch.set_num_threads(1 if torch.cuda.is_available() else torch.get_num_threads())
+    ranks.join()
+    if not ranks.is_first():
+        set_seed(seed)
+        ranks.follow()
+        return
     rate = lr or (1e-4 if method is Method.best_of_n else 5e-5)
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
@@ -165,7 +172,7 @@ def run(
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
-    with locked(out):
+    with locked(out), ranks.leading():
         same_as_before(config, out)
         (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
         found = tasks_of(tasks, specs)

@@ -36,3 +36,4 @@ def train(path: Path) -> None:
 if __name__ == "__main__":
     ranks.join()
     train(Path(sys.argv[1]))
+    ranks.part()

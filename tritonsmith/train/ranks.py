@@ -135,6 +135,12 @@ def follow() -> None:
         raise SystemExit(2) from error
 
 
+def part() -> None:
+    """Where all have done their work and none is told more: let this process end without the others."""
+    if _talk.group is not None:
+        _part_at_exit()
+
+
 def _part_at_exit() -> None:
     """End gloo's threads at this process's exit, while Python lives.
 

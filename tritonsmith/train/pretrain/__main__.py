@@ -175,6 +175,7 @@ def main(
         ranks.first(lambda: build(out / "data", pairs, tasks=source, seed=seed) and None)
         folders.append(out / "data")
     model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device, copies, prompt)
+    ranks.part()
     if not ranks.is_first():
         return
     if tasks.isdigit():
