@@ -5,7 +5,8 @@
 leaves `OUT/model` (bfloat16 safetensors and tokenizer) and `OUT/outcome.json`; `--pairs 20000` makes the data first.
 The same command goes on where it was stopped or killed. `--minutes` counts training alone: reading, compiling and
 judging come on top. `--device cpu --size nano --minutes 0.1 --batch 2 --length 1024` is a dry run. On several GPUs of a
-host: `torchrun --nproc-per-node 2 -m tritonsmith.train.pretrain ...`, which share each step's rows.
+host: `torchrun --nproc-per-node 2 -m tritonsmith.train.pretrain ...`, which share each step's rows. What needs cores
+and no GPU is done by `--packed FILE --pack-only`; with that FILE, and `--tokenizer`, no `--data` is needed elsewhere.
 """
 
 import logging
@@ -28,7 +29,7 @@ from tritonsmith.errors import UserError
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train import tokenizer as bpe
-from tritonsmith.train.pretrain import loop, packing, prepare, rows
+from tritonsmith.train.pretrain import loop, packing, prepare, rows, stored
 from tritonsmith.train.pretrain.check import check
 from tritonsmith.train.pretrain.optimizer import Kind, Schedule
 from tritonsmith.types import Task
@@ -54,17 +55,63 @@ def train(
     device: str = "cpu",
     copies: int = 0,
     prompt: Prompt = "plain",
+    packed: Path | None = None,
+    pack_only: bool = False,
 ) -> Path:
     """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
     under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`), of which `canonical` needs rows
-    that were built so.
+    that were built so. Packed rows are kept in the file `packed`, or read from it; with `pack_only` that is all.
     """
     done = out / "model"
     if ranks.first(done.exists):
         log.info("%s is there already", done)
         return done
+    if packed is not None and ranks.first(packed.exists):
+        words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed))
+        learnt, validation = stored.read(packed, words)
+    else:
+        _check_length(length, size)
+        words, learnt, validation = _packed(data, out, recipe.seed, length, vocabulary, tokenizer, copies, prompt)
+        if packed is not None and ranks.is_first():
+            stored.write(packed, words, learnt, validation)
+    models.tell_style(words, prompt)
+    if pack_only:
+        log.info("%d rows are packed in %s", len(learnt), packed)
+        return out
+    _check_length(learnt.ids.shape[1], size)
+    torch.manual_seed(recipe.seed)
+    model = Qwen3ForCausalLM(models.from_nothing(size, words))
+    log.info(
+        "%.1f M parameters, vocabulary %d; %d documents in %d rows of %d, %.0f %% filled",
+        *(model.num_parameters() / 1e6, len(words), learnt.documents, *learnt.ids.shape, 100 * learnt.filled),
+    )
+    outcome = loop.fit(model, learnt, validation, recipe, device, out / "checkpoint.pt")
+    torch.nn.Module.to(model, "cpu", torch.bfloat16)
+    if ranks.is_first():
+        _whole(done, lambda folder: models.save(model, words, folder))
+        loop.write_outcome(outcome, out / "outcome.json")
+        (out / "checkpoint.pt").unlink(missing_ok=True)
+    return done
+
+
+def _check_length(length: int, size: models.Size) -> None:
+    if length > size.positions:
+        raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
+
+
+def _packed(
+    data: Sequence[Path],
+    out: Path,
+    seed: int,
+    length: int,
+    vocabulary: int,
+    tokenizer: Path | None,
+    copies: int,
+    prompt: Prompt,
+) -> tuple[PreTrainedTokenizerFast, packing.Packed, dict[int, packing.Packed]]:
+    """The tokenizer, and the rows of training and of validation."""
     if not data:
         raise UserError("there is nothing to learn from: give --data, or --pairs to make some")
     documents: Mapping[str, Sequence[rows.Document]] = rows.read(data, "traced" if prompt == "traced" else "prompt")
@@ -73,28 +120,12 @@ def train(
         prepare.check_canonical(documents["train"])
     elif prompt == "plain":
         documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
-    words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, recipe.seed))
-    models.tell_style(words, prompt)
-    if length > size.positions:
-        raise UserError(f"rows of {length} tokens are longer than the model's {size.positions} positions")
-    packed = prepare.prepare(words, documents["train"], length, copies, recipe.seed, width, prompt == "canonical")
+    words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, seed))
+    packed = prepare.prepare(words, documents["train"], length, copies, seed, width, prompt == "canonical")
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
         levels[one.level].append(one)
-    validation = {level: packing.pack(words, some[:VALIDATED], length) for level, some in levels.items()}
-    torch.manual_seed(recipe.seed)
-    model = Qwen3ForCausalLM(models.from_nothing(size, words))
-    log.info(
-        "%.1f M parameters, vocabulary %d; %d documents in %d rows of %d, %.0f %% filled",
-        *(model.num_parameters() / 1e6, len(words), packed.documents, len(packed), length, 100 * packed.filled),
-    )
-    outcome = loop.fit(model, packed, validation, recipe, device, out / "checkpoint.pt")
-    torch.nn.Module.to(model, "cpu", torch.bfloat16)
-    if ranks.is_first():
-        _whole(done, lambda folder: models.save(model, words, folder))
-        loop.write_outcome(outcome, out / "outcome.json")
-        (out / "checkpoint.pt").unlink(missing_ok=True)
-    return done
+    return words, packed, {level: packing.pack(words, some[:VALIDATED], length) for level, some in levels.items()}
 
 
 def _tokenizer(
@@ -105,6 +136,8 @@ def _tokenizer(
         return AutoTokenizer.from_pretrained(path, local_files_only=True)
     if given is not None:
         words = AutoTokenizer.from_pretrained(given, local_files_only=True)
+    elif not documents:
+        raise UserError("rows that are packed already need the tokenizer that they were packed with: give --tokenizer")
     else:
         sample = random.Random(seed).sample(list(documents), min(len(documents), SAMPLE))
         words = bpe.train([text for one in sample for text in (one.prompt, one.completion)], vocabulary)
@@ -143,6 +176,8 @@ def main(
         Prompt,
         typer.Option(help="How tasks are shown; `canonical` needs --canonical data, `traced` what `data draft` keeps."),
     ] = "plain",
+    packed: Annotated[Path | None, typer.Option(help="File to keep packed rows in, or to take them from.")] = None,
+    pack_only: Annotated[bool, typer.Option("--pack-only", help="Pack the rows and train nothing.")] = False,
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
     tasks: Annotated[
         str, typer.Option("--check", help="What to judge afterwards: so many held-out tasks of the data, or a SPEC.")
@@ -174,9 +209,24 @@ def main(
     if pairs:
         ranks.first(lambda: build(out / "data", pairs, tasks=source, seed=seed) and None)
         folders.append(out / "data")
-    model = train(folders, out, models.SIZES[size], recipe, length, vocabulary, tokenizer, device, copies, prompt)
+    if pack_only and packed is None:
+        raise UserError("--pack-only needs a file to pack into: give --packed")
+    model = train(
+        folders,
+        out,
+        models.SIZES[size],
+        recipe,
+        length,
+        vocabulary,
+        tokenizer,
+        device,
+        copies,
+        prompt,
+        packed,
+        pack_only,
+    )
     ranks.part()
-    if not ranks.is_first():
+    if pack_only or not ranks.is_first():
         return
     if tasks.isdigit():
         chosen = rows.heldout(folders, int(tasks))

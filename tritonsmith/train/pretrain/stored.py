@@ -1,0 +1,64 @@
+"""Packed rows as one file: made where there are cores and time, learnt from where there is a GPU.
+
+Half a byte a token or less, for most of what is learnt from is alike. Makes no rows (`prepare`).
+"""
+
+import hashlib
+import io
+import json
+import lzma
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from tritonsmith.errors import UserError
+from tritonsmith.train.pretrain.packing import Packed
+
+_FIRST = 4
+"""Of a token's mark: it is the first of its document. The rest of it is the token's kind."""
+_TRAIN, _WORDS = "train", "words"
+
+
+def write(path: Path, words: PreTrainedTokenizerFast, train: Packed, validation: Mapping[int, Packed]) -> None:
+    """Keep the rows of training, and those of validation by level; the file appears whole or not at all."""
+    arrays = {_WORDS: np.array(_digest(words))}
+    for name, rows in ((_TRAIN, train), *((str(level), rows) for level, rows in validation.items())):
+        first = (rows.positions.numpy() == 0).astype(np.uint8)
+        arrays[f"{name}-ids"] = rows.ids.numpy().astype(np.uint16 if len(words) <= 1 << 16 else np.int32)
+        arrays[f"{name}-marks"] = rows.kinds.numpy() | _FIRST * first
+        arrays[f"{name}-counts"] = np.array([rows.documents, rows.text])
+    made = io.BytesIO()
+    np.savez(made, **arrays)  # pyright: ignore[reportArgumentType]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(lzma.compress(made.getvalue()))
+    partial.replace(path)
+
+
+def read(path: Path, words: PreTrainedTokenizerFast) -> tuple[Packed, dict[int, Packed]]:
+    """The rows that `write` kept, of training and of validation; raises UserError for another file, or another
+    tokenizer's."""
+    try:
+        arrays = dict(np.load(io.BytesIO(lzma.decompress(path.read_bytes()))))
+        made_by = str(arrays.pop(_WORDS))
+    except (OSError, lzma.LZMAError, zipfile.BadZipFile, ValueError, KeyError) as error:
+        raise UserError(f"{path} holds no packed rows: {error}") from error
+    if made_by != _digest(words):
+        raise UserError(f"{path} is of another tokenizer: give that one by --tokenizer")
+    rows = {name.removesuffix("-ids"): _rows(arrays, name.removesuffix("-ids")) for name in arrays if "-ids" in name}
+    return rows.pop(_TRAIN), {int(level): some for level, some in rows.items()}
+
+
+def _rows(arrays: Mapping[str, np.ndarray], name: str) -> Packed:
+    ids, marks = arrays[f"{name}-ids"].astype(np.int32), arrays[f"{name}-marks"]
+    place = np.arange(ids.shape[1], dtype=np.int16)[None]
+    begins = np.maximum.accumulate(np.where(marks & _FIRST, place, 0), axis=1)
+    documents, text = map(int, arrays[f"{name}-counts"])
+    return Packed.of(ids, (place - begins).astype(np.int16), marks & (_FIRST - 1), documents, text)
+
+
+def _digest(words: PreTrainedTokenizerFast) -> str:
+    return hashlib.sha256(json.dumps(sorted(words.get_vocab().items())).encode()).hexdigest()
