@@ -191,7 +191,8 @@ def main(
     trainer.quiet()
     ranks.join()
     if not ranks.is_first():
-        logging.getLogger("tritonsmith").setLevel(logging.WARNING)
+        for name in ("tritonsmith", __name__):
+            logging.getLogger(name).setLevel(logging.WARNING)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     if size not in models.SIZES:
         raise UserError(f"--size is one of {', '.join(models.SIZES)}, not {size}")
