@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from tritonsmith.verify import by_name
 from tritonsmith.verify.by_name import How, Weights, built, put_in, weights
 
 
@@ -78,3 +79,10 @@ def test_two_names_of_one_weight_share_its_contents() -> None:
 
 def test_what_is_no_model_is_handed_on() -> None:
     assert built(lambda: 3, _known()) == 3
+
+
+def test_vectors_that_begin_as_long_as_one_another_do_not_stay_so() -> None:
+    """Who leaves their lengths out was right by chance in 3 of 100 verdicts: each number was moved by itself alone."""
+    begins = torch.nn.functional.normalize(torch.randn(128, 32), dim=-1)
+    lengths = by_name._moved(begins, 7, turned=True).norm(dim=-1)
+    assert lengths.max() > 1.5 * lengths.min() and 0.7 < lengths.mean() < 1.4

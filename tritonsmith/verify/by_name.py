@@ -88,6 +88,9 @@ def _moved(begins: torch.Tensor, seed: int, turned: bool) -> torch.Tensor:
     """Numbers about those that were drawn, in the root mean square as large; some turned in sign where it is wanted."""
     with seeded(seed):
         factors = 0.5 + torch.rand(begins.shape)
+        if begins.dim() > 1:  # vectors that begin as long as one another must not stay so, nearly or by chance
+            rows = 0.7 + 0.6 * torch.rand(begins.shape[0])
+            factors = rows.view(-1, *[1] * (begins.dim() - 1)) + 0.4 * (factors - 1.0)
         if turned:
             factors *= torch.where(torch.rand(begins.shape) < _TURNED, -1.0, 1.0)
     return (begins * factors.to(begins.device)).to(begins.dtype)
