@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
+from typing import Literal
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import get_scheduler
 
 from tritonsmith import reward
 from tritonsmith.config import Config, ConfigError, GrpoSection, ModelConfig, RunConfig, VerifyConfig
@@ -21,7 +23,7 @@ from tritonsmith.extract import Extraction
 from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import graphs
 from tritonsmith.train import grpo, rewarding, trainer
-from tritonsmith.train.learner import hasten, warm_up
+from tritonsmith.train.learner import hasten
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.rewarding import KernelReward
 from tritonsmith.types import Candidate, Task, Verdict
@@ -302,18 +304,21 @@ def test_a_rate_falls_by_the_minutes_where_they_are_over_first() -> None:
     assert rates == pytest.approx([0.9, 0.5, 0.7])
 
 
-def test_a_rate_comes_up_step_by_step_however_fast_the_minutes_go() -> None:
-    """The first step's rate too, which torch sets when it makes the schedule."""
+@pytest.mark.parametrize(("schedule", "after"), [("linear", 5 / 6), ("constant", 1.0)])
+def test_a_rate_comes_up_step_by_step_however_fast_the_minutes_go(
+    schedule: Literal["linear", "constant"], after: float
+) -> None:
     optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 10)
-    hasten(scheduler, lambda: 5.0)
-    warm_up(scheduler, 4)
+    own = GrpoSection(schedule=schedule, warmup=4)
+    scheduler = get_scheduler(grpo._schedule(own), optimizer, num_warmup_steps=own.warmup, num_training_steps=10)
+    assert isinstance(scheduler, torch.optim.lr_scheduler.LambdaLR)
+    hasten(scheduler, lambda: 5.0, own.warmup)
     rates = [optimizer.param_groups[0]["lr"]]
     for _ in range(4):
         optimizer.step()
         scheduler.step()
         rates.append(scheduler.get_last_lr()[0])
-    assert rates == pytest.approx([0.125, 0.25, 0.375, 0.5, 0.5])
+    assert rates == pytest.approx([0.0, 0.25, 0.5, 0.75, after])
 
 
 class FirstLetter:

@@ -5,7 +5,8 @@ import math
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -325,18 +326,24 @@ def test_a_loss_that_is_no_number_is_one_line_and_never_saved(packed: packing.Pa
     assert not path.exists()
 
 
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file grow beyond some kilobytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(packed: packing.Packed, tmp_path: Path) -> None:
     run = loop._Run(tiny_model(), packed, loop.Recipe(batch=2), "cpu", False)
     path = tmp_path / "checkpoint.pt"
     run.save(path)
     before = path.read_bytes()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
-    try:
-        with pytest.raises(UserError, match="no room for a checkpoint"):
-            run.save(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with full_disk(), pytest.raises(UserError, match="no room for a checkpoint"):
+        run.save(path)
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
 
 
@@ -364,6 +371,14 @@ def test_packed_rows_of_another_tokenizer_and_other_files_are_refused(
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(UserError, match="no packed rows"):
         stored.read(path, words)
+
+
+def test_packed_rows_that_find_no_room_leave_nothing(words: PreTrainedTokenizerFast, tmp_path: Path) -> None:
+    noise = torch.randint(1, 200, (64, 512), dtype=torch.int32)
+    rows = packing.Packed(noise, torch.zeros_like(noise, dtype=torch.int16), torch.ones_like(noise, dtype=torch.uint8))
+    with full_disk(), pytest.raises(UserError, match="cannot be kept"):
+        stored.write(tmp_path / "rows.npz.xz", words, rows, {})
+    assert not list(tmp_path.iterdir())
 
 
 def test_who_packs_on_one_machine_trains_on_another(tmp_path: Path) -> None:

@@ -111,7 +111,8 @@ def _train(
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps * own.updates),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
-            lr_scheduler_type=own.schedule,
+            lr_scheduler_type=_schedule(own),
+            warmup_steps=own.warmup,
             max_steps=own.steps * own.updates,
             **_shares(config),
             num_generations=own.num_generations * own.turns,
@@ -146,7 +147,7 @@ def _train(
     )
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
-    learner.ahead, learner.updates, learner.warmup = own.ahead, own.updates, own.warmup
+    learner.ahead, learner.updates = own.ahead, own.updates
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
@@ -188,6 +189,11 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
     group = own.num_generations * own.turns
     by_line = own.blame == "line"
     return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep, by_line)
+
+
+def _schedule(own: GrpoSection) -> str:
+    """transformers' name for how the rate goes: its constant one has no warm-up."""
+    return "constant_with_warmup" if own.schedule == "constant" and own.warmup else own.schedule
 
 
 def _scale(own: GrpoSection) -> str:

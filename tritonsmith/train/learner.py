@@ -59,8 +59,6 @@ class CurriculumTrainer(GRPOTrainer):
     ahead: bool = False
     updates: int = 1
     """Optimiser steps of each batch; `step` is elsewhere what is drawn, and an optimiser's step TRL's `global_step`."""
-    warmup: int = 0
-    """Optimiser steps over which the rate comes up."""
     waiting: Rollout | None = None
     """What was drawn ahead."""
     due: Rollout | None = None
@@ -191,9 +189,8 @@ class CurriculumTrainer(GRPOTrainer):
         """TRL's, whose rate falls by the minutes where those will be over before the steps are."""
         scheduler = super().create_scheduler(num_training_steps, optimizer)
         if self.clock.limit is not None and isinstance(scheduler, LambdaLR):
-            hasten(scheduler, lambda: num_training_steps * ranks.first(lambda: self.clock.share))
-        if self.warmup and isinstance(scheduler, LambdaLR):
-            warm_up(scheduler, self.warmup)
+            steps, warmup = num_training_steps, int(self.args.warmup_steps)
+            hasten(scheduler, lambda: steps * ranks.first(lambda: self.clock.share), warmup)
         return scheduler
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
@@ -222,22 +219,12 @@ class CurriculumTrainer(GRPOTrainer):
             self.waiting = Rollout.of(torch.load(Path(checkpoint) / AHEAD), self.rewards, self._text)
 
 
-def hasten(scheduler: LambdaLR, due: Callable[[], float]) -> None:
-    """Let a schedule be no earlier than at step `due()`, from its next step on."""
+def hasten(scheduler: LambdaLR, due: Callable[[], float], warmup: int = 0) -> None:
+    """Let a schedule be no earlier than at step `due()`, from its next step on; its warm-up goes step by step."""
     scheduler.lr_lambdas = [
-        lambda step, before=before: before(max(step, int(due()))) for before in scheduler.lr_lambdas
+        lambda step, before=before: before(step if step < warmup else max(step, int(due())))
+        for before in scheduler.lr_lambdas
     ]
-
-
-def warm_up(scheduler: LambdaLR, steps: int) -> None:
-    """Let the rate come up over so many steps, counted one by one, whatever hastens the schedule."""
-    scheduler.lr_lambdas = [
-        lambda step, before=before: before(step) * min(1.0, (step + 1) / steps) for before in scheduler.lr_lambdas
-    ]
-    for group, rate, share in zip(
-        scheduler.optimizer.param_groups, scheduler.base_lrs, scheduler.lr_lambdas, strict=True
-    ):
-        group["lr"] = rate * share(0)  # the first step's was set when the schedule was made
 
 
 class Timed(TrainerCallback):

@@ -8,7 +8,6 @@ import json
 import logging
 import math
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +30,7 @@ from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.order import LengthOrder
 from tritonsmith.train.policy import make_room
 from tritonsmith.train.pretrain.renaming import with_copies
+from tritonsmith.train.tokenizer import vocabulary
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
@@ -153,10 +153,8 @@ def fit(
         raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
     steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * settings.accumulation))
     given = trainer.options(config, model, out / "checkpoints", steps)  # pyright: ignore[reportArgumentType]
-    if steps <= settings.save_steps:
-        given["save_strategy"] = (
-            "no"  # the model is saved at the end: a checkpoint of the last step would be all there is
-        )
+    if steps <= settings.save_steps:  # the only checkpoint would be of the last step, and the model is saved then
+        given["save_strategy"] = "no"
     args = SFTConfig(
         **given,  # pyright: ignore[reportArgumentType]
         learning_rate=settings.lr,
@@ -211,8 +209,7 @@ def _encoded(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[di
 
 def _identity(tokenizer: PreTrainedTokenizerBase) -> str:
     """What an encoding depends on besides the row: tokenizers are loaded anew in each round."""
-    words = sorted(tokenizer.get_vocab().items())
-    return sha256(json.dumps([words, str(tokenizer.chat_template)]).encode()).hexdigest()
+    return f"{vocabulary(tokenizer)}/{tokenizer.chat_template}"
 
 
 def _tokens(

@@ -8,11 +8,13 @@ belong to the language (block sizes, operators' constants): what was never seen 
 text may have had nine.
 """
 
+import json
 import re
 from collections.abc import Iterable
+from hashlib import sha256
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 PAD, END, TASK, ANSWER = "<|pad|>", "<|end|>", "<|task|>", "<|answer|>"
 
@@ -68,3 +70,8 @@ def train(texts: Iterable[str], vocab_size: int = 4096) -> PreTrainedTokenizerFa
     )
     fast.chat_template = CHAT_TEMPLATE
     return fast
+
+
+def vocabulary(tokenizer: PreTrainedTokenizerBase) -> str:
+    """A word for the tokens and their numbers: what was encoded means the same under tokenizers that share it."""
+    return sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()

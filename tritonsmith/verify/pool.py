@@ -7,6 +7,8 @@ several processes (`panel`); what their death takes with it is judged again (`co
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -34,23 +36,20 @@ _AHEAD = 16
 """Jobs that are taken from a stream before their turn, a worker: equal ones among them must not leave it idle."""
 
 
+@dataclass(eq=False)
 class _Group:
     """Jobs of one stream that are one program for one task."""
 
-    def __init__(self, source: str | None) -> None:
-        self.source = source
-        """What is judged."""
-        self.waiting: list[tuple[int, Job]] = []
-        self.verdict: str | None = None
-        """The verdict when it is there: as JSON, a fraction of the memory."""
-        self._program: str | None = None
+    source: str | None
+    """What is judged."""
+    waiting: list[tuple[int, Job]] = field(default_factory=list)
+    verdict: str | None = None
+    """The verdict when it is there: as JSON, a fraction of the memory."""
 
-    @property
+    @cached_property
     def program(self) -> str:
         """`form.program` of the source, which is asked for where another source may be the same."""
-        if self._program is None:
-            self._program = form.program(self.source)
-        return self._program
+        return form.program(self.source)
 
 
 class _Groups:

@@ -172,7 +172,7 @@ class _Run:
             self.progress.seconds = ranks.first(lambda: self._before + time.monotonic() - self._begin)
             if time.monotonic() - reported > QUIET:
                 reported = time.monotonic()
-                self._report(loss.item(), share)
+                self._report(loss.item() * ranks.count(), share)  # as this process's rows have it
             yield
 
     def _start(self) -> None:

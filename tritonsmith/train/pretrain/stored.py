@@ -3,9 +3,7 @@
 Half a byte a token or less, for most of what is learnt from is alike. Makes no rows (`prepare`).
 """
 
-import hashlib
 import io
-import json
 import lzma
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 from tritonsmith.errors import UserError
 from tritonsmith.train.pretrain.packing import Packed
+from tritonsmith.train.tokenizer import vocabulary
 
 _FIRST = 4
 """Of a token's mark: it is the first of its document. The rest of it is the token's kind."""
@@ -23,8 +22,11 @@ _TRAIN, _WORDS = "train", "words"
 
 
 def write(path: Path, words: PreTrainedTokenizerFast, train: Packed, validation: Mapping[int, Packed]) -> None:
-    """Keep the rows of training, and those of validation by level; the file appears whole or not at all."""
-    arrays = {_WORDS: np.array(_digest(words))}
+    """Keep the rows of training, and those of validation by level; the file appears whole or not at all.
+
+    Raises UserError where there is no room for it.
+    """
+    arrays = {_WORDS: np.array(vocabulary(words))}
     for name, rows in ((_TRAIN, train), *((str(level), rows) for level, rows in validation.items())):
         first = (rows.positions.numpy() == 0).astype(np.uint8)
         arrays[f"{name}-ids"] = rows.ids.numpy().astype(np.uint16 if len(words) <= 1 << 16 else np.int32)
@@ -32,10 +34,14 @@ def write(path: Path, words: PreTrainedTokenizerFast, train: Packed, validation:
         arrays[f"{name}-counts"] = np.array([rows.documents, rows.text])
     made = io.BytesIO()
     np.savez(made, **arrays)  # pyright: ignore[reportArgumentType]
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(lzma.compress(made.getvalue()))
-    partial.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(lzma.compress(made.getvalue()))
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UserError(f"packed rows cannot be kept in {path}: {error.strerror}") from error
 
 
 def read(path: Path, words: PreTrainedTokenizerFast) -> tuple[Packed, dict[int, Packed]]:
@@ -46,7 +52,7 @@ def read(path: Path, words: PreTrainedTokenizerFast) -> tuple[Packed, dict[int, 
         made_by = str(arrays.pop(_WORDS))
     except (OSError, lzma.LZMAError, zipfile.BadZipFile, ValueError, KeyError) as error:
         raise UserError(f"{path} holds no packed rows: {error}") from error
-    if made_by != _digest(words):
+    if made_by != vocabulary(words):
         raise UserError(f"{path} is of another tokenizer: give that one by --tokenizer")
     rows = {name.removesuffix("-ids"): _rows(arrays, name.removesuffix("-ids")) for name in arrays if "-ids" in name}
     return rows.pop(_TRAIN), {int(level): some for level, some in rows.items()}
@@ -58,7 +64,3 @@ def _rows(arrays: Mapping[str, np.ndarray], name: str) -> Packed:
     begins = np.maximum.accumulate(np.where(marks & _FIRST, place, 0), axis=1)
     documents, text = map(int, arrays[f"{name}-counts"])
     return Packed.of(ids, (place - begins).astype(np.int16), marks & (_FIRST - 1), documents, text)
-
-
-def _digest(words: PreTrainedTokenizerFast) -> str:
-    return hashlib.sha256(json.dumps(sorted(words.get_vocab().items())).encode()).hexdigest()
