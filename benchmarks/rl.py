@@ -54,7 +54,7 @@ def settings_of(
     prompt: str = "auto", assemble: str = "never", memory: int | None = None, max_rate: float = 1.0,
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
-    most_steps: int | None = None, warmup: int = 0,
+    most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -65,7 +65,7 @@ def settings_of(
         "run": {"dir": out, "seed": seed},
         "model": {"id": str(model.resolve()), "dtype": "bfloat16" if cuda else "float32", "prompt_style": prompt},
         "lora": {"enabled": False},
-        "sft": {"max_length": 4096, "save_steps": 10_000},
+        "sft": {"max_length": length, "save_steps": 10_000, "engine": engine},
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": epochs, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
@@ -155,6 +155,10 @@ def run(
     blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer or line.")] = "answer",
     most_steps: Annotated[int | None, typer.Option(help="Optimiser steps of a round at most; else no bound.")] = None,
     warmup: Annotated[int, typer.Option(help="Optimiser steps of GRPO over which its rate comes up.")] = 0,
+    engine: Annotated[
+        str, typer.Option(help="What best-of-N's rounds learn by: trl, or compiled on packed rows.")
+    ] = "trl",
+    length: Annotated[int, typer.Option(help="Tokens of a prompt and its answer, or of a packed row.")] = 4096,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -170,6 +174,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
+        engine, length,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

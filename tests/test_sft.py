@@ -15,6 +15,7 @@ from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, ModelConfig, RunConfig, SftConfig
 from tritonsmith.data.rows import Row
 from tritonsmith.train import sft, trainer
+from tritonsmith.train.encoding import IGNORED, encode
 
 
 def make_config(folder: Path, tiny: Path, lora: bool = False, **fields: object) -> Config:
@@ -111,18 +112,18 @@ def test_tokens_and_labels_are_those_of_trls_trainer(tmp_path: Path, tiny_folder
     args = SFTConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, completion_only_loss=True, report_to=[])
     plain = Dataset.from_list([row.model_dump(include={"prompt", "completion"}) for row in make_rows()])
     theirs = SFTTrainer(model=model, args=args, train_dataset=plain, processing_class=tokenizer).train_dataset
-    ours = sft.encode(tokenizer, make_rows())
+    ours = [one.columns() for one in encode(tokenizer, make_rows())]
     assert [(one["input_ids"], one["labels"]) for one in ours] == [(row["input_ids"], row["labels"]) for row in theirs]
-    assert all(sft.IGNORED in one["labels"] for one in ours)
+    assert all(IGNORED in one["labels"] for one in ours)
 
 
 def test_what_is_remembered_of_a_row_holds_for_its_tokenizer_alone(tmp_path: Path, tiny_folder: Path) -> None:
     _, tokenizer = trainer.load(make_config(tmp_path, tiny_folder), None)
-    before = sft.encode(tokenizer, make_rows())
-    assert sft.encode(tokenizer, [*make_rows(1), *make_rows()])[1:] == before
+    before = encode(tokenizer, make_rows())
+    assert encode(tokenizer, [*make_rows(1), *make_rows()])[1:] == before
     tokenizer.chat_template = "{% for m in messages %}<{{ m['content'] }}>{% endfor %}"
-    after = sft.encode(tokenizer, make_rows(1))
-    assert after != before[:1] and tokenizer.decode(after[0]["input_ids"]).startswith("<")
+    after = encode(tokenizer, make_rows(1))
+    assert after[0].columns() != before[0].columns() and tokenizer.decode(after[0].ids) == "<say ><b>"
 
 
 def test_learns_what_follows_the_common_tokens_where_a_prompt_alone_ends_otherwise(
@@ -132,7 +133,6 @@ def test_learns_what_follows_the_common_tokens_where_a_prompt_alone_ends_otherwi
     tokenizer.chat_template = (
         "{% for m in messages %}{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}thinks{% endif %}"
     )
-    (one,) = sft.encode(tokenizer, make_rows(1))
-    learnt = [token for token, label in zip(one["input_ids"], one["labels"], strict=True) if label != sft.IGNORED]
-    assert tokenizer.decode(learnt) == "b|"
+    (one,) = encode(tokenizer, make_rows(1))
+    assert tokenizer.decode(one.ids[one.start :]) == "b|"
     assert "1 of 1 prompts" in caplog.text

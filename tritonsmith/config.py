@@ -121,6 +121,9 @@ class SftConfig(_Section):
     max_length: PositiveInt = 1024
     packing: bool = False
     """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""
+    engine: Literal["trl", "compiled"] = "trl"
+    """`compiled`: pretraining's compiled step in place of TRL's trainer, for models trained whole; it always packs, a
+    row of `batch` being one of `max_length` tokens, and what was killed begins anew."""
     copies: NonNegativeInt = 0
     """Copies of each row to learn from too, the same module and kernel with other names of arguments and members: what
     a small model gets wrong first is to copy names that it has seldom seen."""

@@ -1,10 +1,10 @@
 """Supervised fine-tuning on prompt/completion rows, through TRL's `SFTTrainer`, with LoRA or in full.
 
-The loss is on the completion only. Best-of-N trains through the same `fit`. Where the rows come from is
+The loss is on the completion only. Best-of-N trains through the same `fit`, which leaves `sft.engine = "compiled"` to
+`packed`. Where the rows come from is
 the matter of `data`; preference losses and distillation are not here.
 """
 
-import json
 import logging
 import math
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from peft import PeftModel
 from pydantic import ValidationError
 from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
-from trl.data_utils import common_prefix_length
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -24,23 +23,15 @@ from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.pairs import write_pairs
 from tritonsmith.data.rows import Row
-from tritonsmith.prompts import Message
 from tritonsmith.tasks.format import load_spec
-from tritonsmith.train import models, ranks, trainer
+from tritonsmith.train import models, packed, ranks, trainer
+from tritonsmith.train.encoding import encode
 from tritonsmith.train.order import LengthOrder
 from tritonsmith.train.policy import make_room
 from tritonsmith.train.pretrain.renaming import with_copies
-from tritonsmith.train.tokenizer import vocabulary
 from tritonsmith.verify.pool import Verifier
 
 log = logging.getLogger(__name__)
-
-_ENCODED: dict[str, dict[str, dict[str, list[int]]]] = {}
-"""By tokenizer and row, what it is encoded as."""
-_REMEMBERED = 30_000
-"""Rows of a tokenizer that are remembered: some hundred megabytes of numbers."""
-IGNORED = -100
-"""The label of a token that counts for nothing in the loss (torch's `cross_entropy`)."""
 
 
 def pairs(config: Config, verifier: Verifier, limit: int | None = None) -> list[Row]:
@@ -144,13 +135,15 @@ def fit(
     """
     rows = with_copies(rows, settings.copies, config.run.seed) if settings.copies else rows
     encoded = encode(tokenizer, rows)
-    fitting = [one for one in encoded if len(one["input_ids"]) <= settings.max_length]
+    fitting = [one for one in encoded if len(one.ids) <= settings.max_length]
     if len(fitting) < len(rows):
         log.warning(
             "%s: %d of %d rows exceed %d tokens", name, len(rows) - len(fitting), len(rows), settings.max_length
         )
     if not fitting:
         raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
+    if settings.engine == "compiled":
+        return packed.fit(config, settings, fitting, model, tokenizer, out, name)
     steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * settings.accumulation))
     given = trainer.options(config, model, out / "checkpoints", steps)  # pyright: ignore[reportArgumentType]
     if steps <= settings.save_steps:  # the only checkpoint would be of the last step, and the model is saved then
@@ -170,52 +163,8 @@ def fit(
     )
     trainer.alone(args)
     peft = models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None
-    learner = _Learner(
-        model=model, args=args, train_dataset=Dataset.from_list(fitting), processing_class=tokenizer, peft_config=peft
-    )
+    data = Dataset.from_list([one.columns() for one in fitting])
+    learner = _Learner(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
     trainer.prepare(learner, config, name)
     trainer.run_trainer(learner, resume)
     return trainer.finish(learner, out / "model")
-
-
-def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
-    """Each row's `input_ids`, and `labels` that leave the prompt out, as TRL's trainer makes them of the same row.
-
-    That one takes rows by themselves, each twice, and a third time for its length; best-of-N may learn from all that
-    was kept anew in every round. What was encoded with the tokenizer before is remembered.
-    """
-    texts = [json.dumps([row.prompt, row.completion]) for row in rows]
-    known = _ENCODED.setdefault(_identity(tokenizer), {})
-    fresh = {text: row for text, row in zip(texts, rows, strict=True) if text not in known}
-    if len(known) + len(fresh) > _REMEMBERED:
-        known.clear()
-        fresh = dict(zip(texts, rows, strict=True))
-    known |= zip(fresh, _encoded(tokenizer, list(fresh.values())), strict=True)
-    return [known[text] for text in texts]
-
-
-def _encoded(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
-    if not rows:
-        return []
-    whole = _tokens(tokenizer, [[*row.prompt, *row.completion] for row in rows], False)
-    asked = _tokens(tokenizer, [row.prompt for row in rows], True)
-    starts = [common_prefix_length(prompt, ids) for prompt, ids in zip(asked, whole, strict=True)]
-    if odd := sum(start < len(prompt) for start, prompt in zip(starts, asked, strict=True)):
-        log.warning("%d of %d prompts have other tokens before an answer than alone", odd, len(rows))
-    return [
-        {"input_ids": ids, "labels": [IGNORED] * start + ids[start:]} for ids, start in zip(whole, starts, strict=True)
-    ]
-
-
-def _identity(tokenizer: PreTrainedTokenizerBase) -> str:
-    """What an encoding depends on besides the row: tokenizers are loaded anew in each round."""
-    return f"{vocabulary(tokenizer)}/{tokenizer.chat_template}"
-
-
-def _tokens(
-    tokenizer: PreTrainedTokenizerBase, chats: list[list[Message]], add_generation_prompt: bool
-) -> list[list[int]]:
-    ids = tokenizer.apply_chat_template(
-        chats, tokenize=True, return_dict=False, add_generation_prompt=add_generation_prompt
-    )
-    return cast("list[list[int]]", ids)

@@ -10,21 +10,20 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import cast
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from tritonsmith.errors import UserError
 from tritonsmith.train import ranks
-from tritonsmith.train.pretrain.model import Losses, Mask, flops_per_token, losses_of, mask_for, weights
+from tritonsmith.train.pretrain.model import flops_per_token
 from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, scale
 from tritonsmith.train.pretrain.packing import ANSWER, Packed
+from tritonsmith.train.pretrain.step import Step
 from tritonsmith.verify.roofline import HARDWARE
 
 log = logging.getLogger(__name__)
@@ -140,8 +139,7 @@ class _Run:
     def __init__(self, model: PreTrainedModel, train: Packed, recipe: Recipe, device: str, half: bool) -> None:
         self.model, self.train, self.recipe, self.device = model, train, recipe, device
         self.batch = min(recipe.batch, len(train))
-        self.losses: Losses = losses_of(model, device)
-        self.mask: Callable[[Tensor], Mask] = mask_for(device)
+        self.step = Step(model, device)
         self.optimizers = Optimizers(model, recipe.optimizer, recipe.lr, half)
         self.progress = Progress()
         self.flops = flops_per_token(model, train.positions)
@@ -157,10 +155,8 @@ class _Run:
             share = self.progress.seconds / limit
             if share >= 1:
                 return
-            loss = self._loss(indices[ranks.share(len(indices))])
-            self.last = loss.detach()
-            loss.backward()
-            self._add_up()
+            loss = self.last = self.step.backward(self.train, indices, self.recipe.prompt_weight)
+            self.step.add_up()
             self.progress.step += 1
             self.optimizers.step(scale(self.recipe.schedule, self.progress.step, share))
             if first:
@@ -188,26 +184,6 @@ class _Run:
             order = torch.randperm(len(self.train), generator=generator).to(self.device)
             yield from order[within * self.batch : whole * self.batch].view(-1, self.batch)
 
-    def _loss(self, indices: Tensor) -> Tensor:
-        """This process's part of the mean over the tokens of all: the parts' sum is the mean."""
-        counts = weights(self.train.kinds[indices], self.recipe.prompt_weight)
-        losses = self._token_losses(self.train, indices)
-        total = counts.sum()
-        if ranks.count() > 1:
-            dist.all_reduce(total)
-        return (losses * counts).sum() / total.clamp(min=1.0)
-
-    def _add_up(self) -> None:
-        """Give each process the gradients of all."""
-        if ranks.count() > 1:
-            found = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
-            for sent in [dist.all_reduce(gradient, async_op=True) for gradient in found]:
-                cast(dist.Work, sent).wait()
-
-    def _token_losses(self, packed: Packed, indices: Tensor) -> Tensor:
-        positions = packed.positions[indices].long()
-        return self.losses(packed.ids[indices].long(), positions, self.mask(positions))
-
     def validate(self, validation: Mapping[int, Packed]) -> dict[int, Loss]:
         """The completions' loss by level; the clock stands meanwhile.
 
@@ -222,7 +198,7 @@ class _Run:
                 inside = (rows < len(here))[:, None]
                 rows = rows.clamp(max=len(here) - 1)
                 counts = (here.kinds[rows][:, 1:] == ANSWER) & inside
-                losses = self._token_losses(here, rows).detach()
+                losses = self.step.token_losses(here, rows).detach()
                 total += float((losses * counts).sum())
                 count += float(counts.sum())
             bits = total / math.log(2) / max(packed.text, 1)

@@ -106,9 +106,9 @@ def _kinds(model: PreTrainedModel) -> dict[int, str]:
     }
 
 
-def scale(schedule: Schedule, step: int, progress: float) -> float:
-    """Share of the learning rate at a step (from 1) and at a share of the time."""
-    warm = min(1.0, step / WARMUP)
+def scale(schedule: Schedule, step: int, progress: float, warmup: int = WARMUP) -> float:
+    """Share of the learning rate at a step (from 1) and at a share of the time, or of the steps."""
+    warm = min(1.0, step / max(warmup, 1))
     left = max(0.0, 1.0 - progress)
     if schedule == "cosine":
         return warm * (FLOOR + (1 - FLOOR) * 0.5 * (1 - math.cos(math.pi * left)))

@@ -92,7 +92,6 @@ def encode(
 
 def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], length: int) -> Packed:
     """All documents of at most `length` tokens in rows of that many; longer ones are left out, and it is said."""
-    datasets.disable_progress_bars()
     rows: dict[str, list[np.ndarray]] = {"ids": [], "kinds": []}
     text = 0
     for one, (ids, kinds) in zip(documents, encode(tokenizer, documents), strict=True):
@@ -106,13 +105,22 @@ def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], leng
         log.info(
             "%d of %d documents are longer than %d tokens", len(documents) - len(rows["ids"]), len(documents), length
         )
+    return in_rows(rows["ids"], rows["kinds"], length, cast(int, tokenizer.pad_token_id), text)
+
+
+def in_rows(
+    ids_of: Sequence[np.ndarray], kinds_of: Sequence[np.ndarray], length: int, padding: int, text: int = 0
+) -> Packed:
+    """Documents of at most `length` tokens, as `encode` gives them, in rows of that many."""
+    datasets.disable_progress_bars()
     options = {"batch_size": CHUNK, "keep_in_memory": True}
-    packed = cast(Dataset, pack_dataset(Dataset.from_dict(rows), length, "bfd", options)).with_format("numpy")
+    documents = Dataset.from_dict({"ids": ids_of, "kinds": kinds_of})
+    packed = cast(Dataset, pack_dataset(documents, length, "bfd", options)).with_format("numpy")
     shape = (len(packed), length)
-    ids = np.full(shape, tokenizer.pad_token_id, dtype=np.int32)
+    ids = np.full(shape, padding, dtype=np.int32)
     positions, kinds = np.zeros(shape, dtype=np.int16), np.zeros(shape, dtype=np.uint8)
     for number, row in enumerate(cast(Iterator[dict[str, np.ndarray]], packed)):
         size = len(row["ids"])
         ids[number, :size], kinds[number, :size] = row["ids"], row["kinds"]
         positions[number, :size] = np.concatenate([np.arange(n) for n in row["seq_lengths"]])
-    return Packed.of(ids, positions, kinds, len(rows["ids"]), text)
+    return Packed.of(ids, positions, kinds, len(ids_of), text)

@@ -1,0 +1,54 @@
+"""One compiled step on packed rows: the mean loss of all processes' rows, and its gradients, which each of them gets.
+
+Pretraining (`loop`) and fine-tuning of whole models (`train.packed`) are loops around it.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch.distributed as dist
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from tritonsmith.train import ranks
+from tritonsmith.train.pretrain.model import Losses, Mask, losses_of, mask_for, weights
+from tritonsmith.train.pretrain.packing import Packed
+
+
+class Step:
+    """A model's losses on packed rows, compiled once; the rows must be of one shape from then on."""
+
+    def __init__(self, model: PreTrainedModel, device: str) -> None:
+        self.model = model
+        self._losses: Losses = losses_of(model, device)
+        self._mask: Callable[[Tensor], Mask] = mask_for(device)
+
+    def token_losses(self, packed: Packed, indices: Tensor) -> Tensor:
+        """The loss of predicting each token of the rows but the first, (B, L - 1)."""
+        positions = packed.positions[indices].long()
+        return self._losses(packed.ids[indices].long(), positions, self._mask(positions))
+
+    def backward(self, packed: Packed, indices: Tensor, prompt_weight: float, total: Tensor | None = None) -> Tensor:
+        """Add this process's gradients of the loss; gives its part of it.
+
+        `indices` are the rows of all processes, and the parts' sum is the mean over their tokens, each counted with its
+        weight; or the sum over `total`, where these are not all rows of the optimiser's step.
+        """
+        own = indices[ranks.share(len(indices))]
+        total = self.total(packed, indices, prompt_weight) if total is None else total
+        losses = self.token_losses(packed, own)
+        loss = (losses * weights(packed.kinds[own], prompt_weight)).sum() / total
+        loss.backward()
+        return loss.detach()
+
+    @staticmethod
+    def total(packed: Packed, indices: Tensor, prompt_weight: float) -> Tensor:
+        """What the rows' tokens count together."""
+        return weights(packed.kinds[indices], prompt_weight).sum().clamp(min=1.0)
+
+    def add_up(self) -> None:
+        """Give each process the gradients of all, before it steps."""
+        if ranks.count() > 1:
+            found = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
+            for sent in [dist.all_reduce(gradient, async_op=True) for gradient in found]:
+                cast(dist.Work, sent).wait()
