@@ -28,13 +28,12 @@ from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
 from tritonsmith.train.rollout import Inputs, Rollout, joined, padded
+from tritonsmith.train.telling import ROW_MEANS, telling
 
 CURRICULUM = "curriculum.json"
 """The curriculum's state and its sampler's, in each checkpoint."""
 AHEAD = "ahead.pt"
 """In each checkpoint, the batch that was drawn and not trained on, where batches are drawn ahead; of all processes."""
-ROW_MEANS = ("grpo", "dr_grpo")
-"""TRL's losses that are means over the rows of a step."""
 
 
 class CurriculumTrainer(GRPOTrainer):
@@ -164,7 +163,10 @@ class CurriculumTrainer(GRPOTrainer):
         made["share_taken"] = everywhere(taken.float()).mean()
 
     def _compute_loss(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
-        loss = super()._compute_loss(model, inputs)
+        share: Tensor | float = 1.0
+        if self.beta == 0 and not self.aux_loss_enabled and inputs["advantages"].shape[0] > 1:
+            inputs, share = telling(inputs, self.loss_type)
+        loss = super()._compute_loss(model, inputs) * share
         if "share_taken" not in inputs or self.loss_type not in ROW_MEANS:
             return loss
         return loss / inputs["share_taken"]  # a mean over all rows becomes one over those that were taken

@@ -1,0 +1,78 @@
+"""Rows without an advantage are passed over, and no gradient is another one for it."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from test_grpo import make_config, tasks, verifier  # noqa: F401  (fixtures)
+from trl.trainer.grpo_trainer import GRPOTrainer
+
+from tritonsmith import reward
+from tritonsmith.train import grpo
+from tritonsmith.train.telling import telling
+from tritonsmith.types import Task, Verdict
+from tritonsmith.verify.pool import Verifier
+
+
+def batch(advantages: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Four rows: prompts of 1, 2, 3 and 1 tokens, answers of 4, 1, 2 and 3."""
+    prompt, answer = torch.tensor([1, 2, 3, 1]), torch.tensor([4, 1, 2, 3])
+    return {
+        "prompt_ids": torch.arange(12).view(4, 3),
+        "prompt_mask": (torch.arange(3) >= 3 - prompt[:, None]).long(),
+        "completion_ids": torch.arange(16).view(4, 4),
+        "completion_mask": (torch.arange(4) < answer[:, None]).long(),
+        "advantages": advantages,
+        "num_items_in_batch": torch.tensor(40.0),
+    }
+
+
+def test_rows_that_say_nothing_are_left_out_and_the_rest_is_cut_to_its_longest() -> None:
+    left, share = telling(batch(torch.tensor([0.0, 1.0, -1.0, 0.0])), "dapo")
+    assert left["prompt_ids"].tolist() == [[3, 4, 5], [6, 7, 8]] and left["advantages"].tolist() == [1, -1]
+    assert left["completion_ids"].tolist() == [[4, 5], [8, 9]] and share == 1 and left["num_items_in_batch"] == 40
+    assert telling(batch(torch.tensor([0.0, 0.0, 0.0, 2.0])), "grpo")[0]["prompt_ids"].tolist() == [[11]]
+
+
+def test_a_batch_that_says_nothing_keeps_a_row() -> None:
+    left, _ = telling(batch(torch.zeros(4, 4)), "grpo")
+    assert len(left["advantages"]) == 1 and left["advantages"].shape == (1, 4)
+
+
+def test_a_batch_of_which_every_row_says_something_is_as_it_was() -> None:
+    whole = batch(torch.ones(4))
+    assert telling(whole, "grpo")[0] is whole
+
+
+@pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo", "bnpo"])
+def test_gradients_are_those_of_the_whole_batch(
+    tmp_path: Path,
+    tiny_folder: Path,
+    tasks: list[Task],  # noqa: F811
+    verifier: Verifier,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    loss: str,
+) -> None:
+    one = tasks[0].id
+    monkeypatch.setattr(reward, "score", lambda verdict, *_: by_number(verdict, one))
+    config = make_config(tmp_path, tiny_folder, steps=1, save_steps=1, batch=8, beta=0.0, loss=loss, scale="none")
+    ours, seen = grpo.CurriculumTrainer._compute_loss, []
+
+    def both(self: grpo.CurriculumTrainer, model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        weights = [weight for weight in model.parameters() if weight.requires_grad]
+        found = [torch.autograd.grad(f(self, model, inputs), weights) for f in (GRPOTrainer._compute_loss, ours)]
+        seen.append((inputs["advantages"], *found))
+        return ours(self, model, inputs)
+
+    monkeypatch.setattr(grpo.CurriculumTrainer, "_compute_loss", both)
+    grpo.train(config, tasks, verifier, None)
+    ((advantages, whole, left),) = seen
+    assert 0 < int((advantages != 0).sum()) < advantages.numel()
+    assert any(gradient.abs().max() > 0 for gradient in whole)
+    for a, b in zip(whole, left, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-7)
+
+
+def by_number(verdict: Verdict, task: str) -> float:
+    """Every other answer to one task is right, none to the others."""
+    return float(verdict.task == task and verdict.sample % 2 == 1)
