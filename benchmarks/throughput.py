@@ -48,7 +48,7 @@ Outcome = tuple[str | None, bool, bool, bool]
 
 STATIC: tuple[Callable[[str], str], ...] = (
     lambda source: source[: 2 * len(source) // 3].rstrip() + "(",
-    lambda source: source.replace("import torch\n", "import torch\nimport torchvision\n", 1),
+    lambda source: source.replace("import torch\n", "import torch\nimport torchvision\n_USED = torchvision\n", 1),
     lambda source: source.replace("class ModelNew", "class Model"),
     lambda source: source.replace("        return ", "        return 1.0 * torch.relu(x) + ", 1),
     lambda source: "Here is the kernel you asked for.\n" + source,
