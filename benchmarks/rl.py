@@ -70,7 +70,7 @@ def settings_of(
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": epochs, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
             "turns": turns, "retry": "redraw", "copies": copies, "most_steps": most_steps,
-            "sample_batch": min(rows, 1024), **sizes,
+            "sample_batch": min(rows, 1536), **sizes,
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,

@@ -6,6 +6,7 @@ Pretraining (`loop`) and fine-tuning of whole models (`train.packed`) are loops 
 from collections.abc import Callable
 from typing import cast
 
+import torch
 import torch.distributed as dist
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -47,8 +48,14 @@ class Step:
         return weights(packed.kinds[indices], prompt_weight).sum().clamp(min=1.0)
 
     def add_up(self) -> None:
-        """Give each process the gradients of all, before it steps."""
-        if ranks.count() > 1:
-            found = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
-            for sent in [dist.all_reduce(gradient, async_op=True) for gradient in found]:
-                cast(dist.Work, sent).wait()
+        """Give each process the gradients of all, before it steps.
+
+        In one piece: a call a weight lets go of the interpreter each time, and beside judging waits to get it back.
+        """
+        if ranks.count() == 1:
+            return
+        trained = [weight for weight in self.model.parameters() if weight.grad is not None]
+        whole = torch.cat([cast(Tensor, weight.grad).flatten() for weight in trained])
+        dist.all_reduce(whole)
+        for weight, part in zip(trained, whole.split([weight.numel() for weight in trained]), strict=True):
+            weight.grad = part.view_as(weight)
