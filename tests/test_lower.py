@@ -181,15 +181,9 @@ def test_kernels_of_equal_computations_read_alike_whatever_the_arguments_are_cal
 
 
 def test_the_plan_names_operators_and_kernels() -> None:
-    pair = convert(task("return torch.softmax(x * 2.0, dim=-1)", shapes={"x": "6, 10"}))
+    pair = convert(task("return torch.softmax(x * 2.0, dim=-1)"))
     assert isinstance(pair, Pair)
-    assert pair.plan.splitlines()[0] == "Operators: mul [6, 10] -> softmax." and "online softmax" in pair.plan
-
-
-def test_the_plan_tells_each_shape_that_changes() -> None:
-    pair = convert(task("return torch.relu((x + 1.0).sum(dim=1).unsqueeze(1)) * x", shapes={"x": "6, 10"}))
-    assert isinstance(pair, Pair)
-    assert pair.plan.splitlines()[0] == "Operators: add [6, 10] -> sum [6] -> unsqueeze [6, 1] -> relu -> mul [6, 10]."
+    assert pair.plan.splitlines()[0] == "Operators: mul -> softmax." and "online softmax" in pair.plan
 
 
 def test_every_operator_of_the_generator_has_an_answer() -> None:

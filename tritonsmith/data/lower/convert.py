@@ -314,14 +314,6 @@ def _indented(text: str) -> list[str]:
 
 
 def _plan(forward: Forward) -> str:
-    """What is computed and how it is split: a line for the operators, a line a kernel.
-
-    An operator's shape is told where it is not that of the operator before it: what is written next goes by it.
-    """
-    told: list[str] = []
-    shape: tuple[int, ...] | None = None
-    for op in forward.program.ops:
-        if op.name != "as_shape":
-            told.append(op.name if op.results[0].shape == shape else f"{op.name} {list(op.results[0].shape)}")
-            shape = op.results[0].shape
-    return "\n".join([f"Operators: {' -> '.join(told)}.", *(f"{note}." for note in forward.notes)])
+    """What is computed and how it is split: a line for the operators, a line a kernel."""
+    names = " -> ".join(op.name for op in forward.program.ops if op.name != "as_shape")
+    return "\n".join([f"Operators: {names}.", *(f"{note}." for note in forward.notes)])
