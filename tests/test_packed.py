@@ -15,6 +15,7 @@ from tritonsmith import config as configuration
 from tritonsmith import jsonl
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.data.rows import Row
+from tritonsmith.errors import UserError
 from tritonsmith.train import packed, sft, trainer
 from tritonsmith.train.encoding import encode
 from tritonsmith.train.pretrain.packing import ANSWER, Packed
@@ -98,6 +99,22 @@ def test_a_model_learns_and_each_fit_begins_from_what_it_is_given(tiny_folder: P
 def test_adapters_are_refused_with_what_to_do(tiny_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"lora\.enabled = false"):
         fitted(make_config(tmp_path, tiny_folder, **{"lora.enabled": "true"}), make_rows(2))
+
+
+def test_a_batch_that_processes_cannot_share_is_refused(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed.ranks, "count", lambda: 2)
+    config = make_config(tmp_path, tiny_folder, **{"sft.batch": 3})
+    model, tokenizer = trainer.load(config, None)
+    with pytest.raises(ConfigError, match="3 rows are not to be shared by 2 processes"):
+        packed.fit(config, config.sft, encode(tokenizer, make_rows(3)), model, tokenizer, tmp_path, "sft")
+
+
+def test_a_rate_that_breaks_the_weights_is_told_and_nothing_is_saved(tiny_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="begin again with a lower lr"):
+        fitted(make_config(tmp_path, tiny_folder, **{"sft.lr": 1e30, "sft.epochs": 4}), make_rows(6))
+    assert not (tmp_path / "sft" / "model").exists()
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tritonsmith.brisk import brisk
 from tritonsmith.config import Config, ConfigError, SftConfig
+from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.encoding import Encoded
@@ -49,12 +50,16 @@ def fit(
 ) -> Path:
     """Fine-tune on rows as `encode` gives them and return `out/model`; see `sft.fit`. All ranks call it.
 
-    Raises ConfigError for adapters, quantised models, and weights that are spread.
+    Raises ConfigError for adapters, quantised models, weights that are spread, and a batch that the processes cannot
+    share, UserError where the loss is no number in the end.
     """
+    global _at_hand
     if config.lora.enabled or isinstance(model, PeftModel) or config.model.load_in_8bit or models.is_sharded():
         raise ConfigError(
             "sft.engine = compiled trains all weights, whole on each GPU: set lora.enabled = false, or sft.engine = trl"
         )
+    if settings.batch % ranks.count():
+        raise ConfigError(f"{name}: batch = {settings.batch} rows are not to be shared by {ranks.count()} processes")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     step = _step_of(model, device)
     rows = pack(encoded, settings.max_length, cast(int, tokenizer.pad_token_id))
@@ -62,12 +67,14 @@ def fit(
     with brisk():  # judging beside it is Python too
         losses, seconds = _train(step, rows, settings, config.run.seed, device, half, name)
     if not math.isfinite(losses[-1]):
-        raise RuntimeError(f"{name}: the loss is {losses[-1]} after {len(losses)} steps")
+        raise UserError(f"{name}: the loss is {losses[-1]} after {len(losses)} steps; begin again with a lower lr")
     tokens = sum(len(one.ids) for one in encoded) * settings.epochs
     log.info("%s: %d steps, loss %.4f, %s tokens/s", name, len(losses), losses[-1], f"{tokens / seconds:,.0f}")
     ranks.meet()
     if ranks.is_first():
         _save(config, step.model, tokenizer, losses, out / "model", name)
+    if step.model.num_parameters() >= trainer.LARGE:  # what comes next needs the memory
+        _at_hand = None
     ranks.meet()
     return out / "model"
 
