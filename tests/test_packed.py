@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from test_sft import make_rows
 
 from tritonsmith import config as configuration
 from tritonsmith import jsonl
@@ -25,18 +26,6 @@ def make_config(folder: Path, tiny: Path, **sets: object) -> Config:
     sets = {"sft.engine": "compiled", "lora.enabled": "false", "sft.batch": 2, "sft.max_length": 64, **sets}
     given = [f"{key}={value}" for key, value in sets.items()]
     return configuration.load(None, [f"run.dir={folder}", f"model.id={tiny}", "sft.lr=1e-2", *given])
-
-
-def make_rows(n: int) -> list[Row]:
-    return [
-        Row(
-            prompt=[{"role": "user", "content": "say " + "a" * i}],
-            completion=[{"role": "assistant", "content": "b" * (i + 1)}],
-            task=f"t{i}",
-            graph="",
-        )
-        for i in range(n)
-    ]
 
 
 def fitted(config: Config, rows: list[Row]) -> Path:
