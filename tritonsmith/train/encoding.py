@@ -41,7 +41,7 @@ class Encoded:
 _known: dict[str, dict[str, Encoded]] = {}
 """By tokenizer and row, what it is encoded as."""
 _REMEMBERED = 100_000
-"""Rows of a tokenizer that are remembered: some hundred megabytes of numbers."""
+"""Rows of a tokenizer that are remembered: a gigabyte at most, their texts counted."""
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> list[Encoded]:

@@ -9,7 +9,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -88,8 +88,8 @@ def pack(encoded: Sequence[Encoded], length: int, padding: int) -> Packed:
     return in_rows([one.ids for one in encoded], kinds, length, padding)
 
 
-def orders(rows: int, epochs: float, step: int, seed: int) -> Iterator[Tensor]:
-    """The rows of each optimiser step, `step` of them or all: every row once an epoch, in an order of its own.
+def orders(rows: int, epochs: float, step: int, seed: int) -> Tensor:
+    """The rows of each optimiser step (S, R), R being `step` or all: every row once an epoch, in an order of its own.
 
     The last step is filled up with rows of an epoch that it begins.
     """
@@ -97,7 +97,7 @@ def orders(rows: int, epochs: float, step: int, seed: int) -> Iterator[Tensor]:
     steps = math.ceil(rows * epochs / size)
     generator = torch.Generator().manual_seed(seed)
     shuffled = [torch.randperm(rows, generator=generator) for _ in range(math.ceil(steps * size / rows))]
-    yield from torch.cat(shuffled)[: steps * size].view(steps, size)
+    return torch.cat(shuffled)[: steps * size].view(steps, size)
 
 
 def _step_of(model: PreTrainedModel, device: str) -> Step:
@@ -119,7 +119,7 @@ def _train(
     step.model.train()
     optimizers = Optimizers(step.model, "adamw", settings.lr, half)
     rows = rows.to(device)
-    chosen = list(orders(len(rows), settings.epochs, settings.batch * settings.accumulation, seed))
+    chosen = orders(len(rows), settings.epochs, settings.batch * settings.accumulation, seed)
     losses: list[Tensor] = []
     begin = time.monotonic()
     with bar(name, len(chosen)) as advance:

@@ -1,8 +1,7 @@
 """Supervised fine-tuning on prompt/completion rows, through TRL's `SFTTrainer`, with LoRA or in full.
 
 The loss is on the completion only. Best-of-N trains through the same `fit`, which leaves `sft.engine = "compiled"` to
-`packed`. Where the rows come from is
-the matter of `data`; preference losses and distillation are not here.
+`packed`. Where the rows come from is the matter of `data`; preference losses and distillation are not here.
 """
 
 import logging

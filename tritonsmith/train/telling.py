@@ -21,7 +21,7 @@ def telling(inputs: dict[str, Tensor], loss: str) -> tuple[dict[str, Tensor], Te
     sum over a number that the batch has whole, others are means over what is at hand.
     """
     advantages = inputs["advantages"]
-    rows = advantages.view(len(advantages), -1).any(dim=1).nonzero().flatten()
+    rows = advantages.reshape(len(advantages), -1).any(dim=1).nonzero().flatten()
     if len(rows) == len(advantages):
         return inputs, torch.ones((), device=advantages.device)
     rows = rows if len(rows) else rows.new_zeros(1)

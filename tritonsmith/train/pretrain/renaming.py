@@ -10,7 +10,6 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from tritonsmith.data.rows import Row
@@ -78,28 +77,20 @@ def renamed(
 
 
 def with_copies(rows: Sequence[Row], copies: int, seed: int) -> list[Row]:
-    """Rows, and up to `copies` more of each under other names; a conversation of several turns has none.
-
-    A row's copies do not depend on other rows, and are remembered: a run learns what it has kept in each of its rounds.
-    """
+    """Rows, and up to `copies` more of each under other names; a conversation of several turns has none."""
     found: list[Row] = []
+    rng = random.Random(seed)
     for row in rows:
         found.append(row)
         if len(row.prompt) > 1:
             continue
-        for asked, answer in _copies(row.prompt[0]["content"], row.completion[0]["content"], copies, seed):
-            prompt = [{**row.prompt[0], "content": asked}]
-            found.append(
-                row.model_copy(update={"prompt": prompt, "completion": [{**row.completion[0], "content": answer}]})
-            )
+        asked = f"{bpe.TASK}{row.prompt[0]['content']}{bpe.ANSWER}"
+        (_, *others) = renamed([Document(asked, row.completion[0]["content"], 0, row.graph)], copies, rng)
+        for one in others:
+            prompt = [{**row.prompt[0], "content": one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER)}]
+            completion = [{**row.completion[0], "content": one.completion}]
+            found.append(row.model_copy(update={"prompt": prompt, "completion": completion}))
     return found
-
-
-@lru_cache(100_000)
-def _copies(asked: str, answer: str, copies: int, seed: int) -> list[tuple[str, str]]:
-    rng = random.Random(f"{seed}/{asked}{answer}")
-    (_, *others) = renamed([Document(f"{bpe.TASK}{asked}{bpe.ANSWER}", answer, 0, "")], copies, rng)
-    return [(one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER), one.completion) for one in others]
 
 
 @dataclass(frozen=True)
