@@ -241,6 +241,10 @@ def test_every_operator_of_the_generator_has_an_answer() -> None:
         task(
             "return torch.stack([torch.relu(x[i] * y) for i in range(3)] * 4, 1)", shapes={"x": "3, 10", "y": "5, 10"}
         ),
+        task(
+            "return F.group_norm(x, 4) * y + z, F.instance_norm(x) + y",
+            shapes={"x": "3, 8, 5, 6", "y": "3, 1, 1, 1", "z": "8, 5, 6"},
+        ),
         task("return x.cumprod(dim=0), (x * y).prod(dim=1, keepdim=True)", shapes={"x": "6, 4", "y": "6, 4"}),
     ],
     ids=lambda one: re.sub(r"\s+", " ", one.source.split("def forward")[1].split("def get")[0])[:60],

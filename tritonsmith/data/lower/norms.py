@@ -21,7 +21,7 @@ def emit_group_norm(forward: Forward, op: Op, unit: Unit) -> None:
     pixels = " * ".join(held.size(d) for d in range(2, rank))
     share = f"{held.name}.shape[1] // {groups}"
     kernel.size("N", pixels if instance else f"{share} * {pixels}" if pixels else share)
-    walk = Walk(forward, kernel, op, source, tuple(range(1, rank)), None)
+    walk = Walk(forward, kernel, op, source, tuple(range(1, rank)), None, parts=True)
     kernel.line("row = tl.program_id(0)")
     centre(walk, forward.number(kernel, op, "eps", op.args["eps"]))
     site = walk.loop()

@@ -32,6 +32,8 @@ class Walk:
     prologue: Group | None
     whole: bool = False
     """All of a long tensor is reduced: each program takes a share of it."""
+    parts: bool = False
+    """A program takes a part of the reduced dimensions, such as a group of channels: `row` and `cols` count in parts."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,7 +100,7 @@ class Walk:
 
     def _coordinates(self, layout: list) -> tuple[str, str | None] | None:
         """Rows and columns need no division."""
-        if self.strided or self.whole:
+        if self.strided or self.whole or self.parts:
             return None
         full = [d for block in layout if block.full for d in block.dims]
         reduced, outer = list(self.dims), list(range(self.dims[0]))
