@@ -245,6 +245,13 @@ def test_every_operator_of_the_generator_has_an_answer() -> None:
             "return F.group_norm(x, 4) * y + z, F.instance_norm(x) + y",
             shapes={"x": "3, 8, 5, 6", "y": "3, 1, 1, 1", "z": "8, 5, 6"},
         ),
+        task("return torch.bmm(x, y) * y", shapes={"x": "2, 5, 5", "y": "2, 5, 7"}),
+        task("return torch.softmax(x.sum(dim=1, keepdim=True), dim=0)", shapes={"x": "1, 10"}),
+        task(
+            "return (x @ y).sum(dim=-1, keepdim=True), (x @ y).mean(dim=0, keepdim=True) + 1.0",
+            shapes={"x": "6, 8", "y": "8"},
+        ),
+        task("return F.softplus(x)", shapes={"x": "6, 20"}),
         task("return x.cumprod(dim=0), (x * y).prod(dim=1, keepdim=True)", shapes={"x": "6, 4", "y": "6, 4"}),
     ],
     ids=lambda one: re.sub(r"\s+", " ", one.source.split("def forward")[1].split("def get")[0])[:60],
@@ -283,6 +290,22 @@ def test_pieces_have_no_answer_of_their_own_where_nothing_is_deep() -> None:
 )
 def test_other_names_of_an_operator_have_the_same_answer(first: str, second: str) -> None:
     assert answer(task(first)) == answer(task(second))
+
+
+def test_a_number_of_a_class_of_the_task_is_its_member_though_a_size_has_that_root() -> None:
+    block = """class Block(nn.Module):
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def forward(self, x):
+        return torch.clamp(x * 0.25, max=self.most) * self.most
+
+
+"""
+    one = task("return self.block(x)", "self.block = Block(most)", {"x": "6, 16"}, ", most", "0.5")
+    source = answer(one.model_copy(update={"source": one.source.replace("class Model", f"{block}class Model")}))
+    assert source.count("self.block.most") == 1 and "x * 0.25" in source and "** -0.5" not in source
 
 
 def test_a_number_that_forward_makes_a_tensor_of_is_a_number() -> None:

@@ -9,13 +9,14 @@ from torch.utils import _pytree as pytree
 
 from tritonsmith.data.lower import attention, simplify, views
 from tritonsmith.data.lower.anchors import ALONE, ANCHORS, MORE_PROLOGUES, PROLOGUES
-from tritonsmith.data.lower.forward import Forward, members_read, numbers_written, sizes_written
+from tritonsmith.data.lower.forward import Forward
 from tritonsmith.data.lower.launchers import launchers
 from tritonsmith.data.lower.pointwise import is_pointwise
 from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
 from tritonsmith.data.lower.text import HEAD, Kernel
 from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, trace
+from tritonsmith.data.lower.written import members_read, numbers_written, read_by_class, sizes_written
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError
@@ -49,7 +50,8 @@ def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair |
         if merged:
             attention.merge(program)
         _move_views(program)
-        forward = Forward(program, members_read(model), numbers_written(model), written=sizes_written(tree))
+        literals, classes = numbers_written(model), {"written": sizes_written(tree), "read_by": read_by_class(tree)}
+        forward = Forward(program, members_read(model), literals, **classes)
         _begin(forward)
         prologues = MORE_PROLOGUES if merged else PROLOGUES
         units = schedule(program, _kind, prologues, ALONE)

@@ -4,10 +4,9 @@ Emitters of anchors work through this: they ask where a tensor lies, allocate re
 follow from the task's own members rather than from today's sizes.
 """
 
-import ast
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -19,6 +18,8 @@ from tritonsmith.data.lower.site import Held
 from tritonsmith.data.lower.text import Kernel, safe
 from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value
 
+_OPERANDS = {"other", "scale", "self", "value", "fill_value"}
+"""Arguments that tasks work out from sizes: factors, divisors, and what they fill with."""
 MAX_INT32 = 2**31 - 1
 """The largest number of elements whose offsets fit the 32 bits that Triton's indices have."""
 
@@ -34,6 +35,8 @@ class Forward:
     """Numbers that the task's methods write."""
     written: Mapping[str, frozenset[float]] = field(default_factory=dict)
     """By the name of each class of the task, those of them that may be sizes."""
+    read_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By the name of each class of the task, what `read_members` is of the model."""
     lines: list[str] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
@@ -248,9 +251,9 @@ class Forward:
         if isinstance(given, (int, float)) and not isinstance(given, bool):
             if op.owner and (found := self._member(op.owner, name, given, None)):
                 return kernel.size(safe(name), found)
-            if found := self._attribute(given):
+            if found := self._attribute(given) or self._owned(op, given):
                 return kernel.size(safe(found.rsplit(".", 1)[-1]), found)
-            if found := self._of_sizes(given) or self._of_root(op, name, given):
+            if found := self._of_sizes(op, name, given) or self._of_root(op, name, given):
                 return kernel.size(*found)
             if isinstance(given, int) and floating and name != "alpha":
                 return spell(float(given))
@@ -269,9 +272,12 @@ class Forward:
             return f"{owner}.{name}"
         return None
 
-    def _of_sizes(self, given: float) -> tuple[str, str] | None:
-        """A number that the task writes nowhere and that follows from an input's size: itself, or of a root of it."""
-        if given in (0, 1, -1) or given in self.literals:
+    def _of_sizes(self, op: Op, name: str, given: float) -> tuple[str, str] | None:
+        """A number that the task writes nowhere and that follows from an input's size: itself, or of a root of it.
+
+        No number that an operator has by default: softplus's threshold is 20 whatever the sizes are.
+        """
+        if name not in _OPERANDS or given in (0, 1, -1) or given in self.literals or given in self.sizes_written(op):
             return None
         for value in self.program.inputs:
             for d, size in enumerate(value.shape):
@@ -316,6 +322,17 @@ class Forward:
                 return f"self.{name}"
         return None
 
+    def _owned(self, op: Op, given: float) -> str | None:
+        """The member with this value that the class of the task which calls the operator reads."""
+        if not op.owner or given in (0, 1, -1) or given in self.sizes_written(op):
+            return None
+        module = _resolve(self.program.model, op.owner)
+        read = self.read_by.get(type(module).__name__, frozenset())
+        for name, value in vars(module).items():
+            if name in read and type(value) is type(given) and value == given:
+                return f"{op.owner}.{name}"
+        return None
+
 
 Emitter = Callable[[Forward, Op, Unit], None]
 """Writes the kernel of an anchor, with its prologue and epilogue."""
@@ -328,64 +345,6 @@ def spell(given: object) -> str:
     if isinstance(given, torch.dtype):
         return str(given)
     return repr(given)
-
-
-def members_read(model: ast.ClassDef) -> frozenset[str]:
-    """Names of `self` that the class's methods other than the constructor read."""
-    methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
-    return frozenset(
-        node.attr
-        for method in methods
-        for node in ast.walk(method)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    )
-
-
-def numbers_written(model: ast.ClassDef) -> frozenset[float]:
-    """Numbers in the class's methods other than the constructor."""
-    methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
-    values = [_folded(node) for method in methods for node in ast.walk(method)]
-    return frozenset(value for value in values if value is not None)
-
-
-_OF_DIMENSIONS = {"permute", "transpose", "swapaxes", "movedim", "unsqueeze", "squeeze", "flatten", "size", "unbind"}
-"""Methods whose numbers say which dimensions, and never how large."""
-
-
-def sizes_written(tree: ast.Module) -> dict[str, frozenset[float]]:
-    """By class the numbers in its methods and in the module's functions, but for those that name dimensions."""
-    shared = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("get_")]
-    found = {}
-    for kind in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        own = [node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
-        numbers = [_folded(node) for method in [*shared, *own] for node in _sizing(method)]
-        found[kind.name] = frozenset(number for number in numbers if number is not None)
-    return found
-
-
-def _sizing(node: ast.AST) -> Iterator[ast.AST]:
-    """The node and what is in it, without what says which dimension or which item."""
-    yield node
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
-        yield from _sizing(node.value)
-        return
-    dimensions = (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_DIMENSIONS
-    )
-    parts = [node.func] if dimensions and isinstance(node, ast.Call) else ast.iter_child_nodes(node)
-    for part in parts:
-        if not (isinstance(part, ast.keyword) and part.arg in ("dim", "axis", "dims", "start_dim", "end_dim")):
-            yield from _sizing(part)
-
-
-def _folded(node: ast.AST) -> float | None:
-    """The number that a literal is, or a product of literals."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _folded(node.left), _folded(node.right)
-        return left * right if left is not None and right is not None else None
-    return None
 
 
 def _resolve(model: nn.Module, spelled: str) -> nn.Module:

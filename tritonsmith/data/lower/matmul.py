@@ -110,8 +110,8 @@ class Factor:
         return self.letters[0].upper(), self.letters[1].upper()
 
     def pointer(self, kernel: Kernel) -> str:
-        """Its pointer."""
-        return kernel.pointer(self.held.label, self.held.name)
+        """Its pointer, moved or not."""
+        return kernel.pointer(self.held.label, self.held.name, moved=True)
 
     def declare(self, kernel: Kernel) -> None:
         """Its pointer and, where they are needed, its strides become parameters, in order."""
@@ -161,6 +161,7 @@ def advance(tile: Tile, factors: Sequence[Factor], axis: int) -> None:
         pointer = factor.pointer(tile.kernel)
         if pointer not in seen and (line := factor.advance(tile)):
             tile.kernel.line(line)
+            tile.kernel.moved.add(pointer)
         seen.add(pointer)
 
 

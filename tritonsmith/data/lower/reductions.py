@@ -105,7 +105,7 @@ def _whole(forward: Forward, op: Op, unit: Unit, walk: Walk) -> None:
     bound = {op.result: last.value(rule.finish.format(count=count))}
     site = Site(unit.result.shape, "", "0", None)
     compute(last, site, unit.group, forward.held, bound, forward.number)
-    out = forward.allocate(unit.result, [])
+    out = forward.allocate(unit.result, ["1"] * len(unit.result.shape))
     last.line(f"tl.store({last.pointer('out', out.name)}, {bound[unit.result]})")
     last.constant("BLOCK", "1024")
     last.grid = "(1,)"

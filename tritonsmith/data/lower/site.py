@@ -88,7 +88,8 @@ def load(kernel: Kernel, site: Site, tensor: Held, neutral: str = "0.0") -> str:
     """Read a tensor at a site, `neutral` where there is no element; the new value's name."""
     pointer = kernel.pointer(tensor.label, tensor.name)
     cast = ".to(tl.float32)" if tensor.floating else ""
-    if all(size == 1 for size in tensor.shape):
+    walked = tensor.shape == site.shape and site.mask is not None  # a block of which one element exists is a block
+    if all(size == 1 for size in tensor.shape) and not walked:
         return _named(kernel, site, tensor, f"tl.load({pointer}){cast}")
     layout = blocks(site.shape, tensor.shape)
     known = site.coordinates(layout) if tensor.contiguous else None

@@ -47,11 +47,14 @@ class Kernel:
     """The launch grid, an expression in `forward`."""
     values: int = 0
     """Values named so far."""
+    moved: set[str] = field(default_factory=set)
+    """Parameters that no longer point to their tensor's beginning."""
 
-    def pointer(self, name: str, tensor: str) -> str:
-        """The pointer parameter through which a tensor comes; made at its first use."""
+    def pointer(self, name: str, tensor: str, moved: bool = False) -> str:
+        """The pointer parameter through which a tensor comes; made at its first use. `moved`: it may be one that the
+        kernel has moved on."""
         for known, passed in self.pointers.items():
-            if passed == tensor:
+            if passed == tensor and (moved or known not in self.moved):
                 return known
         parameter = free_name(f"{name}_ptr", self.pointers)
         self.pointers[parameter] = tensor

@@ -33,7 +33,7 @@ class Walk:
     whole: bool = False
     """All of a long tensor is reduced: each program takes a share of it."""
     parts: bool = False
-    """A program takes a part of the reduced dimensions, such as a group of channels: `row` and `cols` count in parts."""
+    """A program takes a part of the reduced dimensions, such as a group of channels, which `row` counts."""
 
     @property
     def shape(self) -> tuple[int, ...]:
