@@ -245,6 +245,16 @@ def test_every_operator_of_the_generator_has_an_answer() -> None:
             "return F.group_norm(x, 4) * y + z, F.instance_norm(x) + y",
             shapes={"x": "3, 8, 5, 6", "y": "3, 1, 1, 1", "z": "8, 5, 6"},
         ),
+        task("return self.act(x), torch.std(x, dim=(0, 2), correction=0)", "self.act = nn.PReLU(5)", {"x": "3, 5, 7"}),
+        task("return torch.tensordot(x, y, dims=([1], [0])).permute(0, 2, 1)", shapes={"x": "3, 8, 5", "y": "8, 6"}),
+        task("return x / torch.linalg.matrix_norm(x, keepdim=True)", shapes={"x": "3, 8, 5"}),
+        task(
+            "return F.binary_cross_entropy_with_logits(x, y, pos_weight=self.weight)",
+            "self.register_buffer('weight', torch.linspace(0.5, 3.0, 10))",
+            {"x": "6, 10", "y": "torch.rand(6, 10)"},
+        ),
+        task("return x.repeat_interleave(self.times, dim=1) * 2.0", "self.times = 3", {"x": "2, 4, 5"}),
+        task("return torch.logsumexp(x, dim=1) - torch.diagonal(x)", shapes={"x": "7, 7"}),
         task("return torch.bmm(x, y) * y", shapes={"x": "2, 5, 5", "y": "2, 5, 7"}),
         task("return torch.softmax(x.sum(dim=1, keepdim=True), dim=0)", shapes={"x": "1, 10"}),
         task(

@@ -84,6 +84,17 @@ def _triangle(op: Op, make: Maker) -> Value:
     return make("where", source.shape, source.dtype, condition=kept, self=source, other=0.0)
 
 
+@rule("diagonal")
+def _diagonal(op: Op, make: Maker) -> Value:
+    """The diagonal of a square matrix: each row's sum of what lies on it."""
+    source, shape = op.tensor("self"), op.tensor("self").shape
+    if len(shape) != 2 or shape[0] != shape[1] or op.args.get("offset"):
+        raise Untraceable("a diagonal of no square matrix, or another than the main one")
+    same = make("eq", shape, torch.bool, self=_index(make, shape, 0), other=_index(make, shape, 1))
+    kept = make("where", shape, source.dtype, condition=same, self=source, other=0.0)
+    return make("sum", shape[:1], source.dtype, self=kept, dim=[1], keepdim=False)
+
+
 # -- views of them
 
 

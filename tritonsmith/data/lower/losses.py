@@ -59,9 +59,12 @@ def _huber(op: Op, make: Maker) -> Value:
 @rule("binary_cross_entropy_with_logits")
 def _bce_logits(op: Op, make: Maker) -> Value:
     x, y = _pair(op)
-    if isinstance(op.args.get("weight"), Value) or isinstance(op.args.get("pos_weight"), Value):
+    if isinstance(op.args.get("weight"), Value):
         raise Untraceable("a weighted loss")
-    each = make("bce_logits", shared(x, y), x.dtype, self=x, target=y)
+    if isinstance(positive := op.args.get("pos_weight"), Value):
+        each = make("bce_logits_weighted", shared(x, y), x.dtype, self=x, target=y, pos_weight=positive)
+    else:
+        each = make("bce_logits", shared(x, y), x.dtype, self=x, target=y)
     return reduced(make, each, op.args["reduction"])
 
 

@@ -94,6 +94,10 @@ EXPRESSIONS: dict[str, str] = {
     "smooth_l1": ("tl.where(tl.abs({self}) < {beta}, 0.5 * {self} * {self} / {beta}, tl.abs({self}) - 0.5 * {beta})"),
     "huber": "tl.where(tl.abs({self}) <= {delta}, 0.5 * {self} * {self}, {delta} * (tl.abs({self}) - 0.5 * {delta}))",
     "bce_logits": "tl.maximum({self}, 0.0) - {self} * {target} + tl.log(1.0 + tl.exp(-tl.abs({self})))",
+    "bce_logits_weighted": (
+        "(1.0 - {target}) * {self} + (1.0 + ({pos_weight} - 1.0) * {target})"
+        " * (tl.log(1.0 + tl.exp(-tl.abs({self}))) + tl.maximum(-{self}, 0.0))"
+    ),
     # torch clamps each logarithm at -100
     "bce": (
         "-({target} * tl.maximum(tl.log({self}), -100.0) + (1.0 - {target}) * tl.maximum(tl.log(1.0 - {self}), -100.0))"

@@ -162,6 +162,20 @@ def _bilinear(op: Op, make: Maker) -> Value:
 # -- einsum
 
 
+@rule("tensordot")
+def _tensordot(op: Op, make: Maker) -> Value:
+    a, b = op.tensor("self"), op.tensor("other")
+    inner = op.args["dims_self"], op.args["dims_other"]
+    assert all(isinstance(dims, (list, tuple)) for dims in inner)
+    letters = [iter("abcdefghijklm"), iter("nopqrstuvwxyz")]
+    own = [[next(names) for _ in one.shape] for names, one in zip(letters, (a, b), strict=True)]
+    for at_a, at_b in zip(*inner, strict=True):  # type: ignore[misc]
+        own[1][at_b % len(b.shape)] = own[0][at_a % len(a.shape)]
+    left, right = ("".join(one) for one in own)
+    out = "".join(letter for letter in left + right if (left + right).count(letter) == 1)
+    return make("einsum", op.result.shape, op.result.dtype, equation=f"{left},{right}->{out}", tensors=[a, b])
+
+
 @rule("einsum")
 def _einsum(op: Op, make: Maker) -> Value:
     equation, tensors = op.args["equation"], op.args["tensors"]

@@ -173,6 +173,37 @@ def _broadcast(op: Op, make: Maker) -> tuple[Value, ...]:
     )
 
 
+@rule("repeat_interleave")
+def _repeated(op: Op, make: Maker) -> Value:
+    """Each element so many times along a dimension, side by side: a dimension of its own, broadcast."""
+    source, times, dim = op.tensor("self"), op.args.get("repeats"), op.args.get("dim")
+    if not isinstance(times, int) or not isinstance(dim, int):
+        raise Untraceable("elements repeated by a tensor, or of no dimension")
+    before, after = source.shape[: dim % len(source.shape) + 1], source.shape[dim % len(source.shape) + 1 :]
+    apart = make.shaped(source, (*before, 1, *after))
+    made = make("copy", (*before, times, *after), source.dtype, self=apart)
+    return make("reshape", op.result.shape, source.dtype, self=made, shape=list(op.result.shape))
+
+
+@rule("prelu")
+def _prelu(op: Op, make: Maker) -> Value | None:
+    """Slopes of channels lie along the second dimension, whatever is behind it."""
+    source, weight = op.tensor("self"), op.tensor("weight")
+    if weight.numel == 1 or len(source.shape) < 3 or len(weight.shape) > 1:
+        return None
+    slopes = make.shaped(weight, (weight.numel, *(1 for _ in source.shape[2:])))
+    return make("prelu", source.shape, source.dtype, self=source, weight=slopes)
+
+
+@rule("linalg_matrix_norm")
+def _matrix_norm(op: Op, make: Maker) -> Value:
+    if op.args.get("ord") != "fro":
+        raise Untraceable(f"a matrix norm of order {op.args.get('ord')}")
+    source, keep = op.tensor("self"), op.args.get("keepdim")
+    dims = op.args.get("dim", [-2, -1])
+    return make("norm2", op.result.shape, source.dtype, self=source, dim=dims, keepdim=keep)
+
+
 @rule("linalg_vector_norm", "norm", "frobenius_norm")
 def _norm(op: Op, make: Maker) -> Value:
     order = op.args.get("ord", op.args.get("p", 2))
@@ -233,6 +264,21 @@ def _apart(op: Op, make: Maker) -> Value | None:
     sizes = [1 if d in late else size for d, size in enumerate(source.shape) if keep or d not in late]
     inner = make(op.name, tuple(sizes), source.dtype, self=source, dim=late, keepdim=keep)
     return make(op.name, op.result.shape, source.dtype, self=inner, dim=dims[:split], keepdim=keep)
+
+
+@rule("var", "std")
+def _variance(op: Op, make: Maker) -> Value | None:
+    """Over dimensions that do not lie side by side, without a correction: the mean, and that of the squares left."""
+    source, given = op.tensor("self"), op.args.get("dim")
+    dims = sorted(d % len(source.shape) for d in given) if isinstance(given, (list, tuple)) else []
+    if not dims or dims == list(range(dims[0], dims[-1] + 1)) or op.args.get("correction") != 0:
+        return None
+    kept = tuple(1 if d in dims else size for d, size in enumerate(source.shape))
+    mean = make("mean", kept, source.dtype, self=source, dim=dims, keepdim=True)
+    centred = make("sub", source.shape, source.dtype, self=source, other=mean, alpha=1)
+    square = make("square", source.shape, source.dtype, self=centred)
+    found = make("mean", op.result.shape, source.dtype, self=square, dim=dims, keepdim=op.args.get("keepdim"))
+    return make("sqrt", found.shape, found.dtype, self=found) if op.name == "std" else found
 
 
 @rule("cummax", "cummin")
