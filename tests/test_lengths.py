@@ -25,6 +25,13 @@ def test_a_size_that_is_too_large_for_the_interpreter_is_left_out() -> None:
     assert BOUND.elements < 1000000 and lengths(wide, scaling.full(wide)) == []
 
 
+def test_a_dimension_that_a_task_is_given_is_no_size() -> None:
+    one = small("return x.sum(dim=(1, 3))", "torch.randn(16, 64, 1600, 200)")
+    source = one.source.replace("(1, 3)", "DIMS").replace("class Model", "DIMS = (1, 3)\n\n\nclass Model", 1)
+    one = one.model_copy(update={"source": source})
+    assert (found := lengths(one, scaling.full(one))) and all("DIMS = (1, 3)" in each.task.source for each in found)
+
+
 def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:
     task = SUITE["level1/softmax"]
     full = scaling.full(task)

@@ -67,3 +67,8 @@ def test_heads_and_batch_are_multiplied_as_the_module_does() -> None:
 
 def test_a_product_of_sizes_is_a_product() -> None:
     assert "reshape(-1, t" in (body := answer(POOLED)) and "240" not in body and ":self.kept]" in body
+
+
+def test_a_half_follows_its_size() -> None:
+    one = task("a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]\nreturn torch.cat((-b, a), -1)")
+    assert answer(one).count("x.shape[1] // 2") == 2 and ":5" not in answer(one) and "5:" not in answer(one)

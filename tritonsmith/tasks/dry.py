@@ -21,6 +21,8 @@ _PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )
 """Names of operators that may take whole numbers for places, where others are nowhere, or for counts of bits."""
+_DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
+"""Names of arguments that say which dimensions an operator goes along."""
 LONG = 2000
 """Operators of a forward without data from which on it costs more than one with data at a small size."""
 
@@ -57,12 +59,12 @@ class Dry:
     """A forward on tensors that have shapes alone."""
 
     spread: tuple[object, ...]
-    """Of each operator which dimensions of its operands are spread over the result's, and whether it normalises single
-    elements.
+    """Of each operator which dimensions of its operands are spread over the result's, which it is told to go along, and
+    whether it normalises single elements.
 
     A size may turn a task into another one: halves of 3 have 2 elements and 1, and their product is no longer that of
-    equals; a count of layers may be among the constants; and channels in as many groups are all zero when they are
-    normalised."""
+    equals; a count of layers may be among the constants, or the dimension that a sum is over; and channels in as many
+    groups are all zero when they are normalised."""
     flops: int
     empty: int
     """Weights and results of operators that have no elements.
@@ -150,9 +152,9 @@ def same_operators(one: str, two: str) -> bool:
 
 
 class _Spread(TorchDispatchMode):
-    """Notes of each operator on several tensors which of their dimensions are one where the result's are not; and of
-    one that normalises whether there is but one element to it. Counts what is empty, and notes whether anything is
-    picked by its place."""
+    """Notes of each operator the dimensions that it is told; of one on several tensors which of theirs are one where the
+    result's are not; and of one that normalises whether there is but one element to it. Counts what is empty, and notes
+    whether anything is picked by its place."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,6 +173,8 @@ class _Spread(TorchDispatchMode):
         self.empty += sum(not tensor.numel() for tensor in tensors(output))
         self.picks = self.picks or _PICKING.search(func._schema.name) is not None
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
+        told = dict(enumerate(args)) | (kwargs or {})
+        self.seen += [str(told[place]) for place in _dimensions(func) if place in told]
         if (together := _normalised(func, args)) is not None:
             self.seen.append(together == 1)
         if isinstance(output, torch.Tensor) and len(given) > 1:
@@ -179,8 +183,15 @@ class _Spread(TorchDispatchMode):
         return output
 
 
+@functools.lru_cache(4096)
+def _dimensions(func: OpOverload) -> tuple[int | str, ...]:
+    """Where an operator is told dimensions: the places of arguments of these names, and the names."""
+    named = [(place, one.name) for place, one in enumerate(func._schema.arguments) if one.name in _DIMENSIONS]
+    return tuple(either for both in named for either in both)
+
+
 def runs_alike(one: str, two: str) -> bool:
-    """Whether two versions of a task are seen to run without data, and spread the same dimensions."""
+    """Whether two versions of a task are seen to run without data, and go along and spread the same dimensions."""
     first, second = dry(one), dry(two)
     return isinstance(first, Dry) and isinstance(second, Dry) and first.spread == second.spread
 

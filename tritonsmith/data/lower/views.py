@@ -141,7 +141,7 @@ def _sliced(forward: Forward, op: Op, x: Value) -> str:
     assert isinstance(start, int)
     size = x.shape[dim]
     # A start counted from the end stays so: the end may be elsewhere at other sizes.
-    first = "" if start == 0 or start <= -size else str(start)
+    first = "" if start == 0 or start <= -size else _part(forward, op, start)
     if not isinstance(end, int) or end >= size:
         last = ""
     elif end < 0:
@@ -149,9 +149,20 @@ def _sliced(forward: Forward, op: Op, x: Value) -> str:
     elif 0 < size - end <= 16 and size - end in forward.literals and end not in forward.literals:
         last = str(end - size)
     else:
-        last = _span_size(forward, op) if start == 0 and step in (1, None) else str(end)
+        known = _span_size(forward, op) if start == 0 and step in (1, None) else str(end)
+        last = _part(forward, op, end) if known == str(end) else known
     stride = "" if step in (1, None) else f":{step}"
     return f"[{':, ' * dim}{first}:{last}{stride}]"
+
+
+def _part(forward: Forward, op: Op, place: int) -> str:
+    """Where a slice begins or ends: a half of the size, or what part the task's code divides it into; else a number."""
+    source, dim = op.tensor("self"), op.args["dim"]
+    assert isinstance(dim, int)
+    size, written = source.shape[dim], forward.literals | forward.sizes_written(op)
+    if place <= 1 or place in written or size % place or size // place not in written:
+        return str(place)
+    return f"{forward.held(source).name}.shape[{dim % len(source.shape)}] // {size // place}"
 
 
 def _span_size(forward: Forward, op: Op) -> str:
