@@ -152,9 +152,9 @@ def same_operators(one: str, two: str) -> bool:
 
 
 class _Spread(TorchDispatchMode):
-    """Notes of each operator the dimensions that it is told; of one on several tensors which of theirs are one where the
-    result's are not; and of one that normalises whether there is but one element to it. Counts what is empty, and notes
-    whether anything is picked by its place."""
+    """Notes of each operator the dimensions that it is told; of one on several tensors which of theirs are one where
+    the result's are not; and of one that normalises whether there is but one element to it. Counts what is empty, and
+    notes whether anything is picked by its place."""
 
     def __init__(self) -> None:
         super().__init__()
