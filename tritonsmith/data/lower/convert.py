@@ -16,7 +16,7 @@ from tritonsmith.data.lower.schedule import Group, Kind, Unit, schedule
 from tritonsmith.data.lower.site import Site, compute
 from tritonsmith.data.lower.text import HEAD, Kernel
 from tritonsmith.data.lower.trace import Op, Program, Untraceable, Value, trace
-from tritonsmith.data.lower.written import members_read, numbers_written, read_by_class, sizes_written
+from tritonsmith.data.lower.written import numbers_written, read_by_class, sizes_written
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.source import parse
 from tritonsmith.tasks.format import TaskError
@@ -50,8 +50,7 @@ def convert(task: Task, merged: bool = False, most: int | None = None) -> Pair |
         if merged:
             attention.merge(program)
         _move_views(program)
-        literals, classes = numbers_written(model), {"written": sizes_written(tree), "read_by": read_by_class(tree)}
-        forward = Forward(program, members_read(model), literals, **classes)
+        forward = Forward(program, read_by_class(tree), numbers_written(model), written=sizes_written(tree))
         _begin(forward)
         prologues = MORE_PROLOGUES if merged else PROLOGUES
         units = schedule(program, _kind, prologues, ALONE)

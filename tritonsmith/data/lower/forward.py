@@ -29,14 +29,12 @@ class Forward:
     """The pieces of one candidate."""
 
     program: Program
-    read_members: frozenset[str]
-    """Names of `self` that the task's own methods read."""
+    read_by: Mapping[str, frozenset[str]]
+    """By the name of each class of the task, names of `self` that its methods read."""
     literals: frozenset[float]
     """Numbers that the task's methods write."""
     written: Mapping[str, frozenset[float]] = field(default_factory=dict)
     """By the name of each class of the task, those of them that may be sizes."""
-    read_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By the name of each class of the task, what `read_members` is of the model."""
     lines: list[str] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     helpers: list[str] = field(default_factory=list)
@@ -240,7 +238,7 @@ class Forward:
     def _named(self, name: str, given: object) -> str | None:
         """The model's own member that is called as the argument is and has this value."""
         own = vars(self.program.model).get(name)
-        same = name in self.read_members and type(own) in (int, float) and own == given
+        same = name in self.read_by["Model"] and type(own) in (int, float) and own == given
         return f"self.{name}" if same else None
 
     def number(self, kernel: Kernel, op: Op, name: str, given: object) -> str:
@@ -317,21 +315,14 @@ class Forward:
                 return name
         if given in (0, 1, -1) or given in self.literals:
             return None
-        for name, value in vars(self.program.model).items():
-            if name in self.read_members and type(value) is type(given) and value == given:
-                return f"self.{name}"
-        return None
+        return _holding(self.program.model, self.read_by["Model"], "self", given)
 
     def _owned(self, op: Op, given: float) -> str | None:
         """The member with this value that the class of the task which calls the operator reads."""
         if not op.owner or given in (0, 1, -1) or given in self.sizes_written(op):
             return None
         module = _resolve(self.program.model, op.owner)
-        read = self.read_by.get(type(module).__name__, frozenset())
-        for name, value in vars(module).items():
-            if name in read and type(value) is type(given) and value == given:
-                return f"{op.owner}.{name}"
-        return None
+        return _holding(module, self.read_by.get(type(module).__name__, frozenset()), op.owner, given)
 
 
 Emitter = Callable[[Forward, Op, Unit], None]
@@ -345,6 +336,14 @@ def spell(given: object) -> str:
     if isinstance(given, torch.dtype):
         return str(given)
     return repr(given)
+
+
+def _holding(module: nn.Module, read: frozenset[str], spelled: str, given: object) -> str | None:
+    """The first of these members of a module that has the value, as `forward` writes it."""
+    for name, value in vars(module).items():
+        if name in read and type(value) is type(given) and value == given:
+            return f"{spelled}.{name}"
+    return None
 
 
 def _resolve(model: nn.Module, spelled: str) -> nn.Module:

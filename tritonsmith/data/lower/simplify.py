@@ -246,13 +246,16 @@ def _diff(op: Op, make: Maker) -> Value:
     return make("sub", shape, source.dtype, self=later, other=sooner, alpha=1)
 
 
+def _listed(op: Op) -> list[int]:
+    """The dimensions that are named, from the front and in order; none where it is one alone, or all."""
+    given, rank = op.args.get("dim"), len(op.tensor("self").shape)
+    return sorted(d % rank for d in given) if isinstance(given, (list, tuple)) else []
+
+
 @rule("sum", "mean", "amax", "amin", "norm2")
 def _apart(op: Op, make: Maker) -> Value | None:
     """Dimensions that do not lie side by side are reduced in two steps, the last ones first."""
-    source = op.tensor("self")
-    rank = len(source.shape)
-    given = op.args.get("dim")
-    dims = sorted(d % rank for d in given) if isinstance(given, (list, tuple)) else []
+    source, dims = op.tensor("self"), _listed(op)
     split = next((i for i in range(len(dims) - 1, 0, -1) if dims[i] != dims[i - 1] + 1), None)
     if split is None:
         return None
@@ -269,8 +272,7 @@ def _apart(op: Op, make: Maker) -> Value | None:
 @rule("var", "std")
 def _variance(op: Op, make: Maker) -> Value | None:
     """Over dimensions that do not lie side by side, without a correction: the mean, and that of the squares left."""
-    source, given = op.tensor("self"), op.args.get("dim")
-    dims = sorted(d % len(source.shape) for d in given) if isinstance(given, (list, tuple)) else []
+    source, dims = op.tensor("self"), _listed(op)
     if not dims or dims == list(range(dims[0], dims[-1] + 1)) or op.args.get("correction") != 0:
         return None
     kept = tuple(1 if d in dims else size for d, size in enumerate(source.shape))

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 
-def members_read(model: ast.ClassDef) -> frozenset[str]:
+def _members_read(model: ast.ClassDef) -> frozenset[str]:
     """Names of `self` that the class's methods other than the constructor read."""
     methods = [node for node in model.body if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
     return frozenset(
@@ -23,8 +23,8 @@ def numbers_written(model: ast.ClassDef) -> frozenset[float]:
 
 
 def read_by_class(tree: ast.Module) -> dict[str, frozenset[str]]:
-    """What `members_read` finds, by the name of each class."""
-    return {node.name: members_read(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    """Names of `self` that methods other than the constructor read, by the name of each class."""
+    return {node.name: _members_read(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 _OF_DIMENSIONS = {"permute", "transpose", "swapaxes", "movedim", "unsqueeze", "squeeze", "flatten", "size", "unbind"}
