@@ -15,13 +15,17 @@ def plain(source: str) -> str:
     """The source in that form; as it is, but stripped, where it does not parse."""
     try:
         tree = parse(source)
-        return ast.unparse(ast.fix_missing_locations(_Bare().visit(tree)))
+        return ast.unparse(_Bare().visit(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source.strip()
 
 
 class _Bare(ast.NodeTransformer):
     """Takes out what computes nothing."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Expressions hold none of it, and are most of a tree."""
+        return node if isinstance(node, ast.expr) else super().visit(node)
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         return self._without_text(node)
@@ -40,7 +44,7 @@ class _Bare(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return node
-        return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
+        return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)  # unparse asks for its line
 
     def _without_text(self, node: ast.Module | ast.ClassDef | ast.FunctionDef) -> ast.AST:
         """Without docstrings and other bare strings; a body that is nothing else passes."""

@@ -134,7 +134,7 @@ def install(launches: Launches) -> None:
         return made
 
     def set_grid_idx(self, x, y, z):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        count = int(np.prod(self.grid_dim))
+        count = math.prod(self.grid_dim)
         if x == y == z == 0:
             launches.expect(count)
         turn = (x * self.grid_dim[1] + y) * self.grid_dim[2] + z

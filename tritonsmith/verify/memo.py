@@ -5,15 +5,19 @@ Nothing is computed here, and what is computed does not change; blocks and tenso
 another way than is known here are made anew.
 """
 
+import inspect
 from collections.abc import Callable
 
 import numpy as np
+import torch
 import triton.language as tl
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
 _TENSOR = {"handle", "type", "dtype", "numel", "shape"}
 _BLOCK = {"element_ty", "shape", "numel", "name"}
+_AS_THEY_ARE = {torch.Tensor, torch.nn.Parameter, int, float, bool, str, type(None), tl.constexpr, tl.dtype}
+"""Types of a launch's arguments that are the same on the host; whoever interprets has no other device."""
 
 
 def install() -> None:
@@ -24,6 +28,7 @@ def install() -> None:
     _tensors()
     _broadcasts()
     _builtins()
+    _copies()
 
 
 def _handles() -> None:
@@ -117,15 +122,49 @@ def _broadcasts() -> None:
 
 
 def _builtins() -> None:
-    """A builtin is called with its semantics at once, not through a wrapper that looks whether it has them."""
-    semantic = interpreter.interpreter_semantic
+    """A builtin is called with its semantics at once, not through a wrapper that looks whether it has them.
 
-    def patch(obj, name, member, builder, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    Which of a module's members are builtins is looked for once, and not at each launch.
+    """
+    semantic = interpreter.interpreter_semantic
+    known: dict[object, list[tuple[str, Callable[..., object]]]] = {}
+
+    def supplied(member):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         inner = getattr(member, "__wrapped__", member)
 
         def call(*args, _semantic=None, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
             return inner(*args, _semantic=semantic, **kwargs)
 
-        scope.set_attr(obj, name, call)
+        return call
 
-    interpreter._patch_attr = patch
+    def builtins(obj: object) -> list[tuple[str, Callable[..., object]]]:
+        if obj not in known:
+            members = inspect.getmembers(obj)
+            known[obj] = [(name, supplied(member)) for name, member in members if tl.core.is_builtin(member)]
+        return known[obj]
+
+    def patch(obj, builder, scope):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        for name, call in builtins(obj):
+            scope.set_attr(obj, name, call)
+
+    for obj in (tl, tl.core, tl.tensor, tl.math, tl.core.tensor_descriptor_base):  # before a fork, for all runners
+        builtins(obj)
+    interpreter._patch_builtin = patch
+
+
+def _copies() -> None:
+    """Arguments are copied to the host and back, which on a host costs two calls of torch each and copies nothing."""
+    there, back = interpreter.GridExecutor._init_args_hst, interpreter.GridExecutor._restore_args_dev
+
+    def to_host(self, args, kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        if all(type(one) in _AS_THEY_ARE for one in (*args, *kwargs.values())):
+            return list(args), dict(kwargs)
+        return there(self, args, kwargs)
+
+    def to_device(self, args, args_host, kwargs, kwargs_host):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        pairs = (*zip(args, args_host, strict=True), *((kwargs[name], kwargs_host[name]) for name in kwargs))
+        if any(one is not other for one, other in pairs):
+            back(self, args, args_host, kwargs, kwargs_host)
+
+    interpreter.GridExecutor._init_args_hst = to_host  # type: ignore[method-assign]
+    interpreter.GridExecutor._restore_args_dev = to_device  # type: ignore[method-assign]
