@@ -6,6 +6,7 @@ number, so that there is something to learn.
 """
 
 import os
+import sys
 
 from accelerate import PartialState
 from accelerate.utils import DistributedType
@@ -29,7 +30,12 @@ def by_number(verdict: Verdict, *_: object, **__: object) -> float:
     return float(verdict.sample % 2)
 
 
+def by_task(verdict: Verdict, *_: object, **__: object) -> float:
+    """1 for every other completion of every other task."""
+    return float(verdict.sample % 2 and int(verdict.task[-1], 16) % 2)
+
+
 if __name__ == "__main__":
     PartialState.__init__ = _as_on_gpus
-    reward.score = by_number
+    reward.score = by_task if sys.argv.pop(1) == "by_task" else by_number
     main()

@@ -281,12 +281,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path, rows: Pat
         return run.run(make_config(folder, tiny_folder, rows))
 
 
-def launch(kind: str, config: Config) -> subprocess.Popen[bytes]:
+def launch(kind: str, config: Config, rewards: str = "by_number") -> subprocess.Popen[bytes]:
     """Start two processes on a run."""
     path = config.run.dir.with_suffix(".toml")
     config.save(path)
     accelerate = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2"]
-    own = ["--config_file", str(ROOT / "configs" / "accelerate" / f"{kind}.yaml"), several.__file__, "run", str(path)]
+    own = ["--config_file", str(ROOT / "configs" / "accelerate" / f"{kind}.yaml"), several.__file__, rewards, "run", str(path)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen([*accelerate, *own], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
@@ -371,3 +371,28 @@ def test_weights_that_are_spread_over_two_processes_learn_what_whole_ones_do(
     _, said = launcher.communicate(timeout=300)
     assert launcher.returncode == 0, said.decode()[-3000:]
     check_alike(alone, tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_processes_whose_rows_say_unequally_much_learn_what_one_does(
+    tmp_path: Path, tiny_folder: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows without an advantage are passed over, as many on each process: TRL gathers a number a row (seen on two GPUs,
+    where a process with fewer rows kept the other one waiting)."""
+    monkeypatch.setattr(reward, "score", several.by_task)
+    found = []
+    for name, start in (("alone", None), ("both", "ddp")):
+        config = make_config(tmp_path / name, tiny_folder, rows)
+        config.run.steps = ["grpo"]
+        config.grpo = config.grpo.model_copy(update={"beta": 0.0, "turns": 1, "accumulation": 1, "batch": 8})
+        if start is None:
+            run.run(config)
+        else:
+            launcher = launch(start, config, "by_task")
+            _, said = launcher.communicate(timeout=200)
+            assert launcher.returncode == 0, said.decode()[-3000:]
+        found.append(load_file(tmp_path / name / "grpo" / "model" / "model.safetensors"))
+    before = load_file(tiny_folder / "model.safetensors")
+    assert any(not torch.equal(weight, before[name]) for name, weight in found[0].items())
+    for name, weight in found[0].items():
+        torch.testing.assert_close(found[1][name], weight, rtol=0, atol=1e-4, msg=lambda text, n=name: f"{n}: {text}")

@@ -39,6 +39,13 @@ def test_a_batch_that_says_nothing_keeps_a_row() -> None:
     assert len(left["advantages"]) == 1 and left["advantages"].shape == (1, 4)
 
 
+def test_as_many_rows_are_kept_as_another_process_has() -> None:
+    left, share = telling(batch(torch.tensor([0.0, 0.0, 0.0, 2.0])), "grpo", least=2)
+    assert left["advantages"].tolist() == [0, 2] and left["prompt_ids"].tolist() == [[2], [11]] and share == 0.5
+    whole = batch(torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    assert telling(whole, "dapo", least=4)[0] is whole
+
+
 def test_a_batch_of_which_every_row_says_something_is_as_it_was() -> None:
     whole = batch(torch.ones(4))
     assert telling(whole, "grpo")[0] is whole

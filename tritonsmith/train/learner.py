@@ -28,7 +28,7 @@ from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
 from tritonsmith.train.rollout import Inputs, Rollout, joined, padded
-from tritonsmith.train.telling import ROW_MEANS, telling
+from tritonsmith.train.telling import ROW_MEANS, speaking, telling
 
 CURRICULUM = "curriculum.json"
 """The curriculum's state and its sampler's, in each checkpoint."""
@@ -165,7 +165,7 @@ class CurriculumTrainer(GRPOTrainer):
     def _compute_loss(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
         share: Tensor | float = 1.0
         if self.beta == 0 and not self.aux_loss_enabled and inputs["advantages"].shape[0] > 1:
-            inputs, share = telling(inputs, self.loss_type)
+            inputs, share = telling(inputs, self.loss_type, int(everywhere(speaking(inputs).sum()).max().clamp(min=1)))
         loss = super()._compute_loss(model, inputs) * share
         if "share_taken" not in inputs or self.loss_type not in ROW_MEANS:
             return loss

@@ -13,18 +13,25 @@ _ANSWERS = ("completion_ids", "completion_mask", "advantages", "old_per_token_lo
 _PROMPTS = ("prompt_ids", "prompt_mask")
 
 
-def telling(inputs: dict[str, Tensor], loss: str) -> tuple[dict[str, Tensor], Tensor]:
+def speaking(inputs: dict[str, Tensor]) -> Tensor:
+    """Which rows (B,) have an advantage."""
+    advantages = inputs["advantages"]
+    return advantages.reshape(len(advantages), -1).any(dim=1)
+
+
+def telling(inputs: dict[str, Tensor], loss: str, least: int = 1) -> tuple[dict[str, Tensor], Tensor]:
     """TRL's inputs of a pass without the rows that have no advantage, and what the loss of the rest is to be times.
 
     Tensors are (B, P) of prompts, padded on the left, (B, T) of completions, padded on the right, (B,) or a number; all
-    are cut to the longest row that is left, and one row is left in any case. `loss` is one of TRL's names: `dapo` is a
-    sum over a number that the batch has whole, others are means over what is at hand.
+    are cut to the longest row that is left, and `least` rows are left in any case: TRL gathers a number a row, so that
+    processes must have equally many. `loss` is one of TRL's names: `dapo` is a sum over a number that the batch has
+    whole, others are means over what is at hand.
     """
-    advantages = inputs["advantages"]
-    rows = advantages.reshape(len(advantages), -1).any(dim=1).nonzero().flatten()
-    if len(rows) == len(advantages):
+    advantages, says = inputs["advantages"], speaking(inputs)
+    count = max(int(says.sum()), least)
+    if count >= len(advantages):
         return inputs, torch.ones((), device=advantages.device)
-    rows = rows if len(rows) else rows.new_zeros(1)
+    rows = says.int().argsort(descending=True, stable=True)[:count].sort().values
     left = {
         name: value[rows] if value.dim() and len(value) == len(advantages) else value for name, value in inputs.items()
     }
