@@ -286,7 +286,14 @@ def launch(kind: str, config: Config, rewards: str = "by_number") -> subprocess.
     path = config.run.dir.with_suffix(".toml")
     config.save(path)
     accelerate = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "2"]
-    own = ["--config_file", str(ROOT / "configs" / "accelerate" / f"{kind}.yaml"), several.__file__, rewards, "run", str(path)]
+    own = [
+        "--config_file",
+        str(ROOT / "configs" / "accelerate" / f"{kind}.yaml"),
+        several.__file__,
+        rewards,
+        "run",
+        str(path),
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen([*accelerate, *own], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
