@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Finding
-from tritonsmith.verify import observe, wire
+from tritonsmith.verify import idle, observe, wire
 from tritonsmith.verify.ipc import Windows, extent
 from tritonsmith.verify.limits import runner_limits
 from tritonsmith.verify.raised import lacks_memory
@@ -27,6 +27,8 @@ _VALUES = 1024
 """Values that a forward may hand to Python, under the strict policy, until it is stopped; far fewer are allowed."""
 _LAST_SECONDS = 5.0
 """What a runner has to make itself ready for another candidate."""
+_DIED = {"crash", "exit", "protocol"}
+"""What is found where a runner is gone, which an earlier candidate of its may be to blame for."""
 
 
 class RunnerFailed(Exception):
@@ -48,11 +50,14 @@ class Conversation:
         stable: Stable | None,
         began: float | None,
         scarce: Callable[[], bool] = lambda: False,
+        waiting: idle.Idle | None = None,
     ) -> None:
-        """`scarce` tells whether there is hardly any memory left where runners take theirs."""
+        """`scarce` tells whether there is hardly any memory left where runners take theirs; `waiting` are the ones
+        on the CPU that serve several candidates, None where each has its own."""
         self._settings, self._timeout, self._zygotes, self._stable = settings, timeout, zygotes, stable
         self._began = began
         self._runners: dict[str, Runner] = {}
+        self._idle, self._served = waiting, dict[str, idle.Served]()
         self._warm: Warm | None = None
         self._left: float | None = None
         self._scarce = scarce
@@ -61,18 +66,38 @@ class Conversation:
 
     def load(self, mode: str, source: str, target: str) -> None:
         """Start a runner and have it import the candidate; its time begins when the runner is warm."""
+        header: dict[str, object] = {"do": "load", "mode": mode, "target": target, "source": source}
+        header["values"] = _VALUES if self._settings.policy == "strict" else None
+        header |= {"lines": self._settings.ir_lines, "serves": self._idle is not None}
         if mode == "cuda" and self._stable is not None:
             self._warm = self._stable.take()
             self._runners[mode] = self._warm.runner
             self._start_clock()
-        else:
+        elif self._idle is None or not self._loaded(self._idle, mode, header):
             zygote = self._zygotes[mode]
             zygote.wait_until_warm()
             self._start_clock()
-            self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None))
-        header: dict[str, object] = {"do": "load", "mode": mode, "target": target, "source": source}
-        values = _VALUES if self._settings.policy == "strict" else None
-        self.ask(mode, {**header, "lines": self._settings.ir_lines, "values": values})
+            most = 1 if self._idle is None else idle.MOST
+            self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None, most))
+            self._served[mode] = idle.Served(self._runners[mode])
+        else:
+            return
+        self.ask(mode, header)
+
+    def _loaded(self, waiting: idle.Idle, mode: str, header: dict[str, object]) -> bool:
+        """Whether a runner that waited has the candidate; one that is gone by then says nothing of it."""
+        served = waiting.take(mode)
+        if served is None:
+            return False
+        self._start_clock()
+        self._served[mode], self._runners[mode] = served, served.runner
+        try:
+            self.ask(mode, header)
+        except RunnerFailed as failure:
+            if failure.finding.rule not in _DIED:
+                raise
+            return False
+        return True
 
     def has(self, mode: str) -> bool:
         """Whether a runner of this mode has the candidate loaded."""
@@ -126,10 +151,23 @@ class Conversation:
         else:
             self._zygotes[mode].end(runner)
 
+    def leave(self, mode: str) -> None:
+        """Be done with a mode's runner: one on the CPU may serve on, where the candidate left it as it was."""
+        if self._idle is not None and mode in self._runners:
+            left, self._left = self._left, _LAST_SECONDS
+            with suppress(RunnerFailed):
+                reply, _ = self.ask(mode, {"do": "check"})
+                if reply.get("changes") == []:
+                    self.ask(mode, {"do": "reset"})
+                    self._runners.pop(mode)
+                    self._idle.give_back(mode, self._served[mode])
+            self._left = left
+        self.end(mode)
+
     def close(self, clean: bool = False) -> None:
-        """End all runners; a CUDA runner whose candidate did nothing wrong may serve another one."""
+        """End all runners, or let them serve on where the candidate did nothing wrong and settings say so."""
         for mode in [mode for mode in self._runners if mode != "cuda" or not clean or self._stable is None]:
-            self.end(mode)
+            self.leave(mode) if clean and mode != "cuda" else self.end(mode)
         if self._warm is None or self._stable is None:
             return
         self._left = _LAST_SECONDS

@@ -16,6 +16,7 @@ from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
 from tritonsmith.verify import funnel, sanitizer
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.gpu import Gpu, Part
+from tritonsmith.verify.idle import Idle
 from tritonsmith.verify.limits import runner_limits
 from tritonsmith.verify.material import Supply
 from tritonsmith.verify.sanitizer import Sanitizer
@@ -53,6 +54,7 @@ class Judge:
         self._sizing = Sizing(zygotes["capture"], settings, whole=device == "cuda")
         self.gpu: Gpu | None = None
         self._stable: Stable | None = None
+        self._idle = Idle(zygotes) if device != "cuda" and settings.isolation == "pooled" else None
         self._sanitizer: Sanitizer | None = None
         self.target = settings.target
         budget = _KEPT
@@ -162,7 +164,7 @@ class Judge:
     def conversation(self, began: float | None = None) -> Conversation:
         """The talk with one candidate's runners; whoever starts it closes it."""
         scarce = self.gpu.scarce if self.gpu is not None else lambda: False
-        return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began, scarce)
+        return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began, scarce, self._idle)
 
     def _sanitize(self, gpu: int) -> Sanitizer | None:
         """The tools that the settings ask for; raises ConfigError where they are not installed."""
@@ -184,6 +186,8 @@ class Judge:
         self._sizing.close()
         if self._stable is not None:
             self._stable.close()
+        if self._idle is not None:
+            self._idle.close()
 
 
 _streams = threading.local()

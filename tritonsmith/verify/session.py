@@ -99,8 +99,8 @@ class Session:
             self.launches = compiler.capture_launches(str(header["target"]))
         if self.watch is not None:
             self.watch.lines = self._lines
-        # Who computes values is asked what changed (`check`), and nobody else.
-        self._before = integrity.snapshot() if self.mode != "capture" else None
+        # Who computes values, or serves on, is asked what changed (`check`), and nobody else.
+        self._before = integrity.snapshot() if self.mode != "capture" or header.get("serves") else None
         with on_device(self.device):
             self.module = loading.import_source(str(header["source"]))
         return {"ok": True}, None

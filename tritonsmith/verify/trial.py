@@ -94,7 +94,7 @@ class Trial:
             return _invalid(error)
         finally:
             if not self._compiling.later:
-                self._talk.end("capture")
+                self._talk.leave("capture")
 
     def tiny(self) -> Outcome:
         """Values at tiny sizes, then with new contents in the same storage."""
@@ -194,7 +194,7 @@ class Trial:
         except RunnerFailed as failure:
             return replace(self._failed(failure), stands="ast")
         finally:
-            self._talk.end("capture")
+            self._talk.leave("capture")
 
     # Values.
 
@@ -229,7 +229,8 @@ class Trial:
                 if outcome is None:
                     continue
                 if not outcome.ok:
-                    self._talk.end("interpret")
+                    unclean = any(finding.rule in UNCLEAN for finding in outcome.findings)
+                    self._talk.end("interpret") if unclean else self._talk.leave("interpret")
                     return outcome
                 right.append(variant.label)
                 kernels = kernels or outcome.kernels
@@ -418,11 +419,13 @@ class Trial:
         return conduct.made_by_torch(seen, not passed.resembles, not passed.rearranges)
 
     def _failed(self, failure: RunnerFailed) -> Outcome:
-        """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""
+        """The outcome where a runner gave no answer; one that answered with an exception is still of use on a GPU, and
+        where it captures."""
         self._talk.end("interpret")
         self._looked = False
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
+            self._talk.end("capture")
         return refused([failure.finding])
 
 
