@@ -1,13 +1,14 @@
 """Verified pairs a second, and the yield of each source of answers: `tritonsmith data build` from nothing.
 
     python benchmarks/data.py [--pairs 200] [--sources templates,inductor] [--tasks graphs] [--workers N]
-                              [--inputs as-given] [--assemble never]
+                              [--inputs as-given] [--assemble never] [--isolation pooled]
 
 Counts everything: the start of the processes, drawing, asking the sources, judging on all variants, writing. CPU
 seconds are those of all processes, so they tell what a pair costs on a machine that has other work too; those of a pair
 once all processes are warm tell what a long build makes on 16 such cores. Cheapest is `--sources templates --tasks
-graphs:sizes=small --inputs as-given --assemble never`: one kind of inputs, and kernels that pass the compiler's front
-end alone. Writes to a temporary folder, or to --out, where a build may be gone on with.
+graphs:sizes=small --inputs as-given --assemble never --isolation pooled`: one kind of inputs, kernels that pass the
+compiler's front end alone, and runners that serve several candidates. Writes to a temporary folder, or to --out, where
+a build may be gone on with.
 """
 
 import contextlib
@@ -85,6 +86,7 @@ def main(
     contrastive: bool = False,
     inputs: Literal["all", "as-given"] = "all",
     assemble: Literal["first", "right", "never"] = "first",
+    isolation: Literal["process", "pooled"] = "process",
     out: Path | None = None,
 ) -> None:
     """Build, and print; 0 workers stand for as many as cores."""
@@ -93,7 +95,8 @@ def main(
         began = time.perf_counter()
         census = build(
             out or Path(folder), pairs, tasks=tasks, sources=sources.split(","), seed=seed, contrastive=contrastive,
-            processes=width, verify=VerifyConfig(device="cpu", timing=False, assemble=assemble),
+            processes=width,
+            verify=VerifyConfig(device="cpu", timing=False, assemble=assemble, isolation=isolation),
             extensions=ExtensionsConfig(multi_input=inputs == "all"), made=clock.made,
         )  # fmt: skip
         seconds = time.perf_counter() - began

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import cast
 
 import torch
@@ -74,7 +76,7 @@ class TaskModule:
         linecache.cache[file] = (len(task.source), None, task.source.splitlines(keepends=True), file)
         names: dict[str, object] = {"__name__": "task", "__file__": file}
         try:
-            exec(compile(task.source, file, "exec"), names)
+            exec(_code(task.source, file), names)
         except Exception as error:  # a task is the user's code: whatever it raises is told to the user
             raise TaskError(f"task {task.id} does not load: {one_line(error)}") from error
         return cls(task, names)
@@ -95,6 +97,12 @@ class TaskModule:
         with seeded(seed), on(device):
             model = cast(Callable[..., nn.Module], self.names["Model"])(*arguments)
         return model.to(device)
+
+
+@lru_cache(maxsize=64)
+def _code(source: str, file: str) -> CodeType:
+    """A source, compiled; a verdict executes each of a task's versions several times."""
+    return compile(source, file, "exec")
 
 
 @contextmanager

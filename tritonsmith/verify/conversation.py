@@ -58,6 +58,8 @@ class Conversation:
         self._began = began
         self._runners: dict[str, Runner] = {}
         self._idle, self._served = waiting, dict[str, idle.Served]()
+        self._looked: dict[str, bool] = {}
+        """By mode whether what was asked last was whether the candidate changed its process, and it had not."""
         self._warm: Warm | None = None
         self._left: float | None = None
         self._scarce = scarce
@@ -135,6 +137,7 @@ class Conversation:
             windows.close()
             if self._left is not None and not free:
                 self._left -= time.monotonic() - asked
+        self._looked[mode] = header["do"] == "check" and reply.get("changes") == []
         if (error := reply.get("error")) is not None:
             found = describe(error)
             self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
@@ -156,8 +159,9 @@ class Conversation:
         if self._idle is not None and mode in self._runners:
             left, self._left = self._left, _LAST_SECONDS
             with suppress(RunnerFailed):
-                reply, _ = self.ask(mode, {"do": "check"})
-                if reply.get("changes") == []:
+                if not self._looked.get(mode):
+                    self.ask(mode, {"do": "check"})
+                if self._looked[mode]:
                     self.ask(mode, {"do": "reset"})
                     self._runners.pop(mode)
                     self._idle.give_back(mode, self._served[mode])
