@@ -1,9 +1,10 @@
 """The labelled corpus (`labelled`): no cheat may be accepted, no honest look-alike may be rejected."""
 
+from collections.abc import Iterator
 from itertools import groupby
 
 import pytest
-from judging import judge, rules
+from judging import another, judge, rules
 from labelled import Case, cases
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -35,6 +36,23 @@ def _check(case: Case, verdict: Verdict, by_whatever: bool = False) -> None:
 @each_case
 def test_corpus(verifier: Verifier, case: Case) -> None:
     _check(case, _verdict(verifier, case, device="cpu"))
+
+
+@pytest.fixture(scope="module")
+def serving_on(verifier: Verifier) -> Iterator[dict[str, Judge]]:
+    """By policy a judge whose runners serve one case after another."""
+    found = {}
+    for policy in ("strict", "lenient"):
+        settings = {"device": "cpu", "timing": False, "policy": policy, "isolation": "pooled"}
+        found[policy] = another(verifier, VerifyConfig.model_validate(settings), ExtensionsConfig(multi_input=True))
+    yield found
+    for one in found.values():
+        one.close()
+
+
+@each_case
+def test_corpus_by_runners_that_serve_on(serving_on: dict[str, Judge], case: Case) -> None:
+    _check(case, judge(serving_on[case.policy], case.task, case.path.read_text()))
 
 
 @pytest.fixture(scope="module", params=["process", "pooled"])
