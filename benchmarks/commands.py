@@ -9,22 +9,24 @@ import typer
 
 from tritonsmith import jsonl
 from tritonsmith.errors import UserError
-from tritonsmith.train import trainer
 
 log = logging.getLogger(__name__)
 
 STOPPED = 130
 
 
-def start(app: typer.Typer) -> None:
+def start(app: typer.Typer, training: bool = False) -> None:
     """Run the command line; a user's mistake ends in one line and exit code 2, Ctrl-C in one and 130.
 
-    Results go to stdout, all else to stderr.
+    Results go to stdout, all else to stderr. `training`: the libraries that train are used, and told to be quiet.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     for name in ("httpx", "huggingface_hub"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    trainer.quiet()
+    if training:
+        from tritonsmith.train import trainer  # seconds of imports, which each process of a build would spend anew
+
+        trainer.quiet()
     try:
         app()
     except UserError as error:

@@ -147,4 +147,4 @@ def judge(
 
 
 if __name__ == "__main__":
-    start(app)
+    start(app, training=True)

@@ -55,6 +55,7 @@ def settings_of(
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
+    isolation: str = "process",
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -83,7 +84,7 @@ def settings_of(
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
         "verify": {
             "device": "cpu", "timing": timing, "workers": workers, "judges": max(1 + cuda, workers // SEATS),
-            "timeout": timeout, "assemble": assemble,
+            "timeout": timeout, "assemble": assemble, "isolation": isolation,
         },
         "extensions": {"multi_input": False, "curriculum": False},
         "eval": EvalConfig(samples=1, temperature=0.0, max_new_tokens=tokens, batch=256 if cuda else 16).model_dump(),
@@ -159,6 +160,9 @@ def run(
         str, typer.Option(help="What best-of-N's rounds learn by: trl, or compiled on packed rows.")
     ] = "trl",
     length: Annotated[int, typer.Option(help="Tokens of a prompt and its answer, or of a packed row.")] = 4096,
+    isolation: Annotated[
+        str, typer.Option(help="Whether training's candidates have processes of their own: process, or pooled.")
+    ] = "process",
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -174,7 +178,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length,
+        engine, length, isolation,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():
@@ -229,4 +233,4 @@ def show(results: Sequence[Result]) -> None:
 
 
 if __name__ == "__main__":
-    start(app)
+    start(app, training=True)

@@ -358,4 +358,4 @@ def check(gpus: list[int], size: str) -> None:
 
 
 if __name__ == "__main__":
-    start(app)
+    start(app, training=True)

@@ -26,7 +26,7 @@ CONVERT_SECONDS = 90.0
 SPARE_SECONDS = 60.0
 """What judging may take beyond the verifier's own limit a candidate: a verifier's start, a task's sizes."""
 PRELOADED = [
-    "tritonsmith.data.work",
+    "tritonsmith.data.build",  # with what a caller's main module imports, which each process imports again
     "torch._dynamo",
     "torch.fx.experimental.proxy_tensor",
     "torch._inductor.graph",
