@@ -32,6 +32,20 @@ def test_a_dimension_that_a_task_is_given_is_no_size() -> None:
     assert (found := lengths(one, scaling.full(one))) and all("DIMS = (1, 3)" in each.task.source for each in found)
 
 
+def test_a_small_window_stays_what_it_is() -> None:
+    for name in ("avg_pool1d", "max_pool2d"):
+        task = SUITE[f"level1/{name}"]
+        found = lengths(task, scaling.full(task))
+        assert found and all("kernel_size = 3" in one.task.source for one in found)
+
+
+def test_channels_that_the_constructor_is_given_are_sizes_like_others() -> None:
+    init = "    def __init__(self, c):\n        super().__init__()\n        self.w = nn.Conv1d(c, 8, 1)\n"
+    task = small("return self.w(x)", "torch.randn(32, 3, 4096)", init, "[3]")
+    found = lengths(task, scaling.full(task))
+    assert found and all("32, 3" not in one.task.source and "[2]" in one.task.source for one in found)
+
+
 def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:
     task = SUITE["level1/softmax"]
     full = scaling.full(task)

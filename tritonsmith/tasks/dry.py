@@ -219,6 +219,17 @@ class _Long(Exception):
 
 
 @functools.lru_cache(4096)
+def input_sizes(source: str) -> frozenset[int]:
+    """The sizes of all inputs; none where they are not seen."""
+    try:
+        with torch.device("meta"):
+            inputs = TaskModule.of(Task(id="sizes", level=1, source=source)).inputs(0, "meta")
+    except Exception:  # not every get_inputs runs on meta tensors
+        return frozenset()
+    return frozenset(size for tensor in tensors(inputs) for size in tensor.shape)
+
+
+@functools.lru_cache(4096)
 def given(source: str) -> tuple[int, frozenset[int]]:
     """The first size of the first input, and the integers that the constructor is given; 0 and none where not seen."""
     try:

@@ -8,8 +8,9 @@ other as in no task: `apart` are versions in which they do not.
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from tritonsmith.tasks.dry import Dry, dry, elements, given, runs_alike
+from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
 from tritonsmith.tasks.scaling import (
     Bound,
     Scaled,
@@ -117,15 +118,27 @@ def _checked(task: Task, change: Callable[[int], int], cap: int, bound: Bound) -
         return None
 
 
+def _windows(task: Task) -> frozenset[int]:
+    """Small numbers that the constructor is given and no input has for a size: they stay, as they do in the smallest
+    version that has no long size. A window of 3 that becomes one of 2 is another operator, and no smaller one."""
+    _, arguments = given(task.source)
+    return frozenset(one for one in arguments if one <= _LEAST) - input_sizes(task.source)
+
+
 def _within(source: str, bound: Bound) -> bool:
     one = dry(source)
     return isinstance(one, Dry) and elements(source) <= bound.elements and one.flops <= bound.flops
 
 
+def _but_for(size: int, part: int, cap: int, value: int) -> int:
+    """A small value, but for one size, which is `part`."""
+    return part if value == size else shrink(value, cap)
+
+
 def _alike(task: Task, size: int, part: int) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
     for cap in _CAPS:
-        source = rescale(task.source, lambda value, cap=cap: part if value == size else shrink(value, cap))
+        source = rescale(task.source, partial(_but_for, size, part, cap), _windows(task))
         if runs_alike(task.source, source):
             return source
     return None
@@ -134,7 +147,7 @@ def _alike(task: Task, size: int, part: int) -> str | None:
 def _with(task: Task, size: int) -> Scaled | None:
     whole = dry(task.source)
     for cap in _CAPS:
-        source = rescale(task.source, lambda value, cap=cap: value if value == size else shrink(value, cap))
+        source = rescale(task.source, partial(_but_for, size, size, cap), _windows(task))
         one = dry(source)
         if not isinstance(whole, Dry) or not isinstance(one, Dry):
             continue
