@@ -60,6 +60,8 @@ class Conversation:
         self._idle, self._served = waiting, dict[str, idle.Served]()
         self._looked: dict[str, bool] = {}
         """By mode whether what was asked last was whether the candidate changed its process, and it had not."""
+        self._spoilt: set[str] = set()
+        """Modes whose runner gave no answer, or one that is worse than an exception of the candidate's."""
         self._warm: Warm | None = None
         self._left: float | None = None
         self._scarce = scarce
@@ -121,6 +123,7 @@ class Conversation:
         `free`: what is asked is a compiler's work, which must end in the time that is left and takes none of it.
         """
         runner = self._runners[mode]
+        self._spoilt.add(mode)
         windows, asked, deadline = Windows(), time.monotonic(), self.deadline
         try:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
@@ -141,7 +144,10 @@ class Conversation:
         if (error := reply.get("error")) is not None:
             found = describe(error)
             self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
+            if found.rule == "exception":
+                self._spoilt.discard(mode)
             raise RunnerFailed(found)
+        self._spoilt.discard(mode)
         return reply, result
 
     def end(self, mode: str) -> None:
@@ -156,7 +162,7 @@ class Conversation:
 
     def leave(self, mode: str) -> None:
         """Be done with a mode's runner: one on the CPU may serve on, where the candidate left it as it was."""
-        if self._idle is not None and mode in self._runners:
+        if self._idle is not None and mode in self._runners and mode not in self._spoilt:
             left, self._left = self._left, _LAST_SECONDS
             with suppress(RunnerFailed):
                 if not self._looked.get(mode):

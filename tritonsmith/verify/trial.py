@@ -419,13 +419,11 @@ class Trial:
         return conduct.made_by_torch(seen, not passed.resembles, not passed.rearranges)
 
     def _failed(self, failure: RunnerFailed) -> Outcome:
-        """The outcome where a runner gave no answer; one that answered with an exception is still of use on a GPU, and
-        where it captures."""
+        """The outcome where a runner gave no answer; one on a GPU that answered with an exception is still of use."""
         self._talk.end("interpret")
         self._looked = False
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
-            self._talk.end("capture")
         return refused([failure.finding])
 
 
