@@ -92,4 +92,4 @@ def main(
 
 
 if __name__ == "__main__":
-    start(app, training=True)
+    start(app)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from judging import DOUBLE, FORWARD, KERNEL, double
+from judging import DOUBLE, FORWARD, KERNEL, another, double, judge
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.types import Candidate, Verdict
+from tritonsmith.types import Verdict
 from tritonsmith.verify import idle
-from tritonsmith.verify.idle import Idle, Served
+from tritonsmith.verify.conversation import RunnerFailed
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
 
@@ -23,19 +23,19 @@ RAISES = double(FORWARD.replace("return out", "return other"))
 @pytest.fixture
 def pooled(verifier: Verifier) -> Iterator[Judge]:
     settings = VerifyConfig(device="cpu", timing=False, isolation="pooled")
-    judge = Judge(settings, ExtensionsConfig(multi_input=False), "cpu", verifier._zygotes)
-    yield judge
-    judge.close()
+    found = another(verifier, settings, ExtensionsConfig(multi_input=False))
+    yield found
+    found.close()
 
 
-def verdict(judge: Judge, source: str) -> Verdict:
-    return judge.judge(DOUBLE, Candidate(task=DOUBLE.id, source=source))
+def verdict(pooled: Judge, source: str) -> Verdict:
+    return judge(pooled, DOUBLE, source)
 
 
-def waiting(judge: Judge) -> dict[str, int]:
+def waiting(pooled: Judge) -> dict[str, int]:
     """By mode the process that waits, where one does."""
-    assert judge._idle is not None
-    return {mode: some[0].runner.pid for mode, some in judge._idle._waiting.items() if some}
+    assert pooled._idle is not None
+    return {mode: some[0].pid for mode, some in pooled._idle._waiting.items() if some}
 
 
 def test_a_right_candidate_s_runners_serve_the_next_one(pooled: Judge) -> None:
@@ -89,7 +89,7 @@ def test_a_runner_that_died_while_it_waited_is_nobody_s_fault(pooled: Judge) -> 
 def test_who_ends_its_process_is_found_out_in_one_of_its_own(pooled: Judge) -> None:
     assert verdict(pooled, RIGHT).correct
     talk = pooled.conversation()
-    with pytest.raises(Exception, match="ended its process"):
+    with pytest.raises(RunnerFailed, match="ended its process"):
         talk.load("capture", "import os\nos._exit(0)\n", "sm_90")
     talk.close()
     assert "capture" not in waiting(pooled)
@@ -103,19 +103,14 @@ def test_a_runner_is_replaced_after_so_many(pooled: Judge, monkeypatch: pytest.M
     assert not waiting(pooled)
 
 
-def test_those_that_wait_end_with_their_judge(verifier: Verifier) -> None:
-    runners = Idle(verifier._zygotes)
-    judge = Judge(VerifyConfig(device="cpu", isolation="pooled"), ExtensionsConfig(), "cpu", verifier._zygotes)
-    talk = judge.conversation()
-    talk.load("capture", "import torch\n", "sm_90")
-    runner = talk._runners.pop("capture")
-    runners.give_back("capture", Served(runner))
-    runners.close()
-    judge.close()
-    assert not Path(f"/proc/{runner.pid}").exists() and runners.take("capture") is None
+def test_those_that_wait_end_with_their_judge(pooled: Judge) -> None:
+    assert verdict(pooled, RIGHT).correct
+    pids = waiting(pooled).values()
+    pooled.close()
+    assert len(pids) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def test_by_default_each_candidate_has_processes_of_its_own(verifier: Verifier) -> None:
-    judge = Judge(VerifyConfig(device="cpu"), ExtensionsConfig(), "cpu", verifier._zygotes)
+    judge = another(verifier, VerifyConfig(device="cpu"))
     assert judge._idle is None
     judge.close()

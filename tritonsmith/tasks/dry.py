@@ -219,27 +219,27 @@ class _Long(Exception):
 
 
 @functools.lru_cache(4096)
-def input_sizes(source: str) -> frozenset[int]:
-    """The sizes of all inputs; none where they are not seen."""
-    try:
-        with torch.device("meta"):
-            inputs = TaskModule.of(Task(id="sizes", level=1, source=source)).inputs(0, "meta")
-    except Exception:  # not every get_inputs runs on meta tensors
-        return frozenset()
-    return frozenset(size for tensor in tensors(inputs) for size in tensor.shape)
-
-
-@functools.lru_cache(4096)
-def given(source: str) -> tuple[int, frozenset[int]]:
-    """The first size of the first input, and the integers that the constructor is given; 0 and none where not seen."""
+def _given(source: str) -> tuple[list[torch.Size], frozenset[int]]:
+    """The shapes of the inputs, and the integers that the constructor is given; none where not seen."""
     try:
         with torch.device("meta"):
             module = TaskModule.of(Task(id="sizes", level=1, source=source))
             inputs, arguments = module.inputs(0, "meta"), module.init_inputs()
     except Exception:  # not every get_inputs runs on meta tensors
-        return 0, frozenset()
-    batch = next((tensor.shape[0] for tensor in tensors(inputs) if tensor.dim()), 0)
-    return batch, frozenset(_whole_numbers(arguments)) - {batch}
+        return [], frozenset()
+    return [tensor.shape for tensor in tensors(inputs)], frozenset(_whole_numbers(arguments))
+
+
+def input_sizes(source: str) -> frozenset[int]:
+    """The sizes of all inputs; none where they are not seen."""
+    return frozenset(size for shape in _given(source)[0] for size in shape)
+
+
+def given(source: str) -> tuple[int, frozenset[int]]:
+    """The first size of the first input, and the integers that the constructor is given; 0 and none where not seen."""
+    shapes, arguments = _given(source)
+    batch = next((shape[0] for shape in shapes if shape), 0)
+    return batch, arguments - {batch}
 
 
 def _whole_numbers(tree: object) -> Iterator[int]:

@@ -165,7 +165,7 @@ class CurriculumTrainer(GRPOTrainer):
     def _compute_loss(self, model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
         share: Tensor | float = 1.0
         if self.beta == 0 and not self.aux_loss_enabled and inputs["advantages"].shape[0] > 1:
-            inputs, share = telling(inputs, self.loss_type, int(everywhere(speaking(inputs).sum()).max().clamp(min=1)))
+            inputs, share = telling(inputs, self.loss_type, int(everywhere(speaking(inputs).sum()).max()))
         loss = super()._compute_loss(model, inputs) * share
         if "share_taken" not in inputs or self.loss_type not in ROW_MEANS:
             return loss

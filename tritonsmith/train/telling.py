@@ -19,16 +19,16 @@ def speaking(inputs: dict[str, Tensor]) -> Tensor:
     return advantages.reshape(len(advantages), -1).any(dim=1)
 
 
-def telling(inputs: dict[str, Tensor], loss: str, least: int = 1) -> tuple[dict[str, Tensor], Tensor]:
+def telling(inputs: dict[str, Tensor], loss: str, least: int = 0) -> tuple[dict[str, Tensor], Tensor]:
     """TRL's inputs of a pass without the rows that have no advantage, and what the loss of the rest is to be times.
 
     Tensors are (B, P) of prompts, padded on the left, (B, T) of completions, padded on the right, (B,) or a number; all
-    are cut to the longest row that is left, and `least` rows are left in any case: TRL gathers a number a row, so that
-    processes must have equally many. `loss` is one of TRL's names: `dapo` is a sum over a number that the batch has
-    whole, others are means over what is at hand.
+    are cut to the longest row that is left, and one row, and `least`, are left in any case: TRL gathers a number a
+    row, so that processes must have equally many. `loss` is one of TRL's names: `dapo` is a sum over a number that the
+    batch has whole, others are means over what is at hand.
     """
     advantages, says = inputs["advantages"], speaking(inputs)
-    count = max(int(says.sum()), least)
+    count = max(int(says.sum()), least, 1)
     if count >= len(advantages):
         return inputs, torch.ones((), device=advantages.device)
     rows = says.int().argsort(descending=True, stable=True)[:count].sort().values

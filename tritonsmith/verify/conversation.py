@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Literal
 
 import torch
 from pydantic import ValidationError
@@ -57,11 +58,10 @@ class Conversation:
         self._settings, self._timeout, self._zygotes, self._stable = settings, timeout, zygotes, stable
         self._began = began
         self._runners: dict[str, Runner] = {}
-        self._idle, self._served = waiting, dict[str, idle.Served]()
-        self._looked: dict[str, bool] = {}
-        """By mode whether what was asked last was whether the candidate changed its process, and it had not."""
-        self._spoilt: set[str] = set()
-        """Modes whose runner gave no answer, or one that is worse than an exception of the candidate's."""
+        self._idle = waiting
+        self._state: dict[str, Literal["asked", "answered", "unchanged"]] = {}
+        """By mode what is known of its runner: that it was asked, and gave no answer or a worse one than a candidate's
+        exception; that it answered; or that it said last that the candidate had not changed its process."""
         self._warm: Warm | None = None
         self._left: float | None = None
         self._scarce = scarce
@@ -77,24 +77,23 @@ class Conversation:
             self._warm = self._stable.take()
             self._runners[mode] = self._warm.runner
             self._start_clock()
-        elif self._idle is None or not self._loaded(self._idle, mode, header):
+        elif self._idle is not None and self._loaded(self._idle, mode, header):
+            return
+        else:
             zygote = self._zygotes[mode]
             zygote.wait_until_warm()
             self._start_clock()
             most = 1 if self._idle is None else idle.MOST
             self._runners[mode] = zygote.start(runner_limits(self._settings, self._timeout, None, most))
-            self._served[mode] = idle.Served(self._runners[mode])
-        else:
-            return
         self.ask(mode, header)
 
     def _loaded(self, waiting: idle.Idle, mode: str, header: dict[str, object]) -> bool:
         """Whether a runner that waited has the candidate; one that is gone by then says nothing of it."""
-        served = waiting.take(mode)
-        if served is None:
+        runner = waiting.take(mode)
+        if runner is None:
             return False
         self._start_clock()
-        self._served[mode], self._runners[mode] = served, served.runner
+        self._runners[mode] = runner
         try:
             self.ask(mode, header)
         except RunnerFailed as failure:
@@ -123,7 +122,7 @@ class Conversation:
         `free`: what is asked is a compiler's work, which must end in the time that is left and takes none of it.
         """
         runner = self._runners[mode]
-        self._spoilt.add(mode)
+        self._state[mode] = "asked"
         windows, asked, deadline = Windows(), time.monotonic(), self.deadline
         try:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
@@ -140,14 +139,13 @@ class Conversation:
             windows.close()
             if self._left is not None and not free:
                 self._left -= time.monotonic() - asked
-        self._looked[mode] = header["do"] == "check" and reply.get("changes") == []
         if (error := reply.get("error")) is not None:
             found = describe(error)
             self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
             if found.rule == "exception":
-                self._spoilt.discard(mode)
+                self._state[mode] = "answered"
             raise RunnerFailed(found)
-        self._spoilt.discard(mode)
+        self._state[mode] = "unchanged" if header["do"] == "check" and reply.get("changes") == [] else "answered"
         return reply, result
 
     def end(self, mode: str) -> None:
@@ -160,24 +158,23 @@ class Conversation:
         else:
             self._zygotes[mode].end(runner)
 
-    def leave(self, mode: str) -> None:
-        """Be done with a mode's runner: one on the CPU may serve on, where the candidate left it as it was."""
-        if self._idle is not None and mode in self._runners and mode not in self._spoilt:
+    def leave(self, mode: str, clean: bool = True) -> None:
+        """Be done with a mode's runner: one on the CPU may serve on, where a `clean` candidate left it as it was."""
+        if self._idle is not None and clean and mode in self._runners and self._state[mode] != "asked":
             left, self._left = self._left, _LAST_SECONDS
             with suppress(RunnerFailed):
-                if not self._looked.get(mode):
+                if self._state[mode] != "unchanged":
                     self.ask(mode, {"do": "check"})
-                if self._looked[mode]:
+                if self._state[mode] == "unchanged":
                     self.ask(mode, {"do": "reset"})
-                    self._runners.pop(mode)
-                    self._idle.give_back(mode, self._served[mode])
+                    self._idle.give_back(mode, self._runners.pop(mode))
             self._left = left
         self.end(mode)
 
     def close(self, clean: bool = False) -> None:
         """End all runners, or let them serve on where the candidate did nothing wrong and settings say so."""
         for mode in [mode for mode in self._runners if mode != "cuda" or not clean or self._stable is None]:
-            self.leave(mode) if clean and mode != "cuda" else self.end(mode)
+            self.leave(mode, clean)
         if self._warm is None or self._stable is None:
             return
         self._left = _LAST_SECONDS

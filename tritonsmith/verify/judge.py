@@ -22,7 +22,7 @@ from tritonsmith.verify.material import Supply
 from tritonsmith.verify.sanitizer import Sanitizer
 from tritonsmith.verify.sizing import Sizing
 from tritonsmith.verify.stable import MOST, Stable
-from tritonsmith.verify.trial import UNCLEAN, Trial
+from tritonsmith.verify.trial import Trial, is_clean
 from tritonsmith.verify.zygote import Zygote
 
 _POLICY_RULES = {
@@ -141,7 +141,7 @@ class Judge:
         clean = False
         try:
             funnel.run(stages, verdict, self._extensions.staged)
-            clean = not any(finding.rule in UNCLEAN for finding in verdict.findings)
+            clean = is_clean(verdict.findings)
         except TaskError as error:
             verdict.findings.append(Finding(rule="task", message=str(error)))
         except torch.OutOfMemoryError as error:

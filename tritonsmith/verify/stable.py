@@ -29,7 +29,6 @@ class Warm:
 
     runner: Runner
     windows: ipc.Windows = field(default_factory=ipc.Windows)
-    served: int = 0
 
 
 class Stable:
@@ -58,8 +57,8 @@ class Stable:
 
     def give_back(self, warm: Warm, clean: bool) -> None:
         """Take a runner back; one that is not clean, or has served long enough, is ended."""
-        warm.served += 1
-        if clean and self._pooled and warm.served < MOST:
+        warm.runner.served += 1
+        if clean and self._pooled and warm.runner.served < MOST:
             with self._lock:
                 self._idle.append(warm)
         else:

@@ -4,7 +4,7 @@ Runs the task's code, never the candidate's. On a GPU the values are computed be
 alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tried on `material`'s.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -34,6 +34,11 @@ UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bou
 """Findings after which a runner serves nobody else."""
 _OTHER_SIZES = {"odd sizes", "larger dimensions", "equal sizes told apart"}
 """Labels of variants whose sizes are no version of the task's own."""
+
+
+def is_clean(findings: Sequence[Finding]) -> bool:
+    """Whether a candidate's runner may serve another one, as far as findings tell."""
+    return not any(finding.rule in UNCLEAN for finding in findings)
 
 
 class Trial:
@@ -229,8 +234,7 @@ class Trial:
                 if outcome is None:
                     continue
                 if not outcome.ok:
-                    unclean = any(finding.rule in UNCLEAN for finding in outcome.findings)
-                    self._talk.end("interpret") if unclean else self._talk.leave("interpret")
+                    self._talk.leave("interpret", is_clean(outcome.findings))
                     return outcome
                 right.append(variant.label)
                 kernels = kernels or outcome.kernels

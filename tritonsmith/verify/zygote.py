@@ -38,6 +38,8 @@ class Runner:
     pid: int
     channel: socket.socket
     folder: Path | None
+    served: int = 0
+    """Candidates that are done with it."""
 
 
 class Zygote:
