@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from judging import DOUBLE, double, judge, small
+from judging import DOUBLE, FORWARD, double, judge, small
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.tasks.variants import Variant
@@ -180,6 +180,6 @@ def test_a_runner_that_was_stopped_is_looked_at_before_and_serves_no_longer(
     monkeypatch.setattr(Conversation, "end", ended)
     judged = Judge(VerifyConfig(device="cpu", until="full"), verifier._crew._extensions, "cpu", verifier._zygotes)
     task = small("return 2.0 * x", "torch.randn(6, 30000)")
-    assert judge(judged, task, double()).correct
+    assert judge(judged, task, double(FORWARD.replace("256", "16"))).correct
     stop = asked.index("stopped")
     assert asked[stop + 1] == "end interpret" and "check" in asked[:stop][-3:]

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify.stand_ins import put_in, put_in_rest, stand_ins, standing_in
+from tritonsmith.verify.stand_ins import put_in, put_in_rest, signed, stand_ins, standing_in
 
 
 class _Norm(nn.Module):
@@ -59,3 +59,14 @@ def test_scratch_is_left_alone_where_all_weights_were_found() -> None:
     model = _Renamed()
     put_in_rest(model, stand_ins(_Norm(), 0), ["norm.weight"], ["norm.weight"])
     assert not model.shift.any()
+
+
+def test_a_scale_of_ones_may_become_of_either_sign_and_larger() -> None:
+    contents = next(one for value, one in stand_ins(_Norm(), 0, free=True) if value == 1.0)
+    assert contents.min() < 0 < contents.max() and contents.abs().max() > 1.5
+
+
+def test_a_single_number_is_large_and_positive_or_negative() -> None:
+    one = torch.ones(1)
+    assert signed(one, 1.0, 0, opposite=False) > 1.5
+    assert signed(one, 1.0, 0, opposite=True) < 0

@@ -158,3 +158,23 @@ def test_time_in_operators_takes_no_calls_away(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Notes, "_ran", slowly)
     assert _often(lambda launch: _copied(launch, _X)) == (MOST, "")
     assert spent[0] >= MOST
+
+
+def test_what_shows_once_numbers_have_risen_is_told() -> None:
+    calls = SimpleNamespace(count=0)
+    notes = Notes(names([_X], {}))
+
+    def forward() -> torch.Tensor:
+        calls.count += 1
+        out = torch.empty_like(_X)
+        notes.launched(_FUNCTION, (_X, out, 32), (1 if calls.count < 1000 else 2,), {})
+        return out
+
+    assert unrun.much_later(forward, notes, lambda: None) == ""
+    assert "grids" in unrun.much_later(forward, notes, lambda: setattr(calls, "count", 5000))
+
+
+def test_memory_without_data_is_told_apart() -> None:
+    one, other = torch.empty(4, device="meta"), torch.empty(4, device="meta")
+    assert unrun.address(one) != unrun.address(other)
+    assert unrun.address(one) == unrun.address(one.view(2, 2))

@@ -16,7 +16,7 @@ from tritonsmith.verify.arguments import foreign
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.names import NUMPY_FUNCTIONS
-from tritonsmith.verify.observe import Launches
+from tritonsmith.verify.observe import Launches, Operators
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.share import triton_share
 from tritonsmith.verify.work import Work, rearranges, resembles
@@ -254,3 +254,27 @@ def test_values_at_other_places_are_the_same_values() -> None:
     assert not rearranges(answer, answer)
     assert not rearranges(answer.flip(0).relu(), answer) and not rearranges(torch.randn(24, 16), answer)
     assert not rearranges(answer.flip(0).clamp(-9, 9).index_fill(0, torch.tensor([0]), 0.1), answer)
+
+
+def test_a_constant_written_over_a_copy_is_counted_and_one_beside_it_is_not() -> None:
+    def over(x: torch.Tensor) -> torch.Tensor:
+        out = x.clone()
+        out[:, 1::2].fill_(-1.0)
+        return out
+
+    def beside(x: torch.Tensor) -> torch.Tensor:
+        out = torch.empty(3, 6)
+        out[:, :4].copy_(x)
+        out[:, 4:].zero_()
+        return out
+
+    launches = Launches()
+    with Operators(launches), Work(launches, [X]) as work:
+        output = beside(X)
+    assert _report(over, X)["overwritten"] == 6
+    assert work.report(output)["overwritten"] == 0
+
+
+def test_the_share_of_an_input_that_python_is_handed_is_told() -> None:
+    assert _report(lambda x: torch.full((2,), float(x[0, 0]) + float(x[1, 1])), X)["handed"] == pytest.approx(1 / 6)
+    assert _report(lambda x: torch.full((2,), sum(x.flatten().tolist())), X)["handed"] == 1.0

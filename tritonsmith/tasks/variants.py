@@ -57,6 +57,8 @@ class Variant:
     """Whether other contents stand in for weights that begin as a constant; see `verify.stand_ins`."""
     named: bool = False
     """Whether each weight's are of its own, for candidates that have all of them by name; see `verify.by_name`."""
+    opposite: bool = False
+    """Whether weights of a few numbers, which begin as a constant, are negative; else they are large and positive."""
     reuse: bool = False
     """Whether the candidate is called twice, the second time with new contents in the same storage."""
     handed: bool = False

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.observe import address, tensors
-from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder, other_counts
+from tritonsmith.verify.stand_ins import SMALL, constant, faint, louder, other_counts, signed
 
 Built = TypeVar("Built")
 _TURNED = 0.25
@@ -34,13 +34,21 @@ class Weights(dict[str, tuple[torch.Tensor, torch.Tensor]]):
     """By name what a weight begins with, and what stands in for it."""
 
 
-How = Literal["turned", "scaled", "left"]
-"""What becomes of weights that differ by seed: each number times about one, some turned in sign; or without that."""
+How = Literal["signed", "turned", "scaled", "left"]
+"""What becomes of weights that differ by seed: each number times about one, some turned in sign; or without that.
+`signed`: turned, and parameters that begin as a constant are numbers of either sign, smaller and larger than it."""
 
 
-def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned", whole: bool = False) -> Weights:
+def weights(
+    first: nn.Module,
+    second: nn.Module,
+    seed: int,
+    how: How = "turned",
+    whole: bool = False,
+    opposite: bool = False,
+) -> Weights:
     """Contents for the weights of a reference that was built under two seeds; whole numbers, too, if they may be others
-    (`whole`)."""
+    (`whole`). `opposite` is `stand_ins.signed`'s."""
     parameters = {id(parameter) for parameter in first.parameters()}
     stored, other = first.state_dict().keys(), tensors_of(second)
     made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
@@ -60,7 +68,14 @@ def weights(first: nn.Module, second: nn.Module, seed: int, how: How = "turned",
             continue
         if id(tensor) not in made:  # one tensor may have several names
             begins, own = tensor.detach().clone(), seed + len(made)
-            contents = _moved(begins, own, how == "turned") if drawn else _contents(begins, trained, own)
+            turned = how in ("signed", "turned")
+            value = constant(begins)
+            if drawn:
+                contents = _moved(begins, own, turned)
+            elif how == "signed" and trained and value is not None and abs(value) >= SMALL:
+                contents = signed(begins, value, own, opposite)
+            else:
+                contents = _contents(begins, trained, own)
             made[id(tensor)] = begins, contents
         found[name] = made[id(tensor)]
     return found

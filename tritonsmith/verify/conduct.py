@@ -14,6 +14,8 @@ from tritonsmith.verify.policy import Policy
 
 MAX_SCALARS = 16
 """Single values that a forward may read (`item`): a scale or a length, not the data."""
+_HANDED = 0.5
+"""Share of an input's floats that a forward may not hand to Python, however few they are."""
 IMPOSSIBLE = {"grid", "resources"}
 """Rules of what no GPU launches, which is known without running it."""
 GLUE_OPERATORS = {
@@ -58,6 +60,14 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
         if rounded > MAX_SCALARS:
             message = f"casts in torch round {rounded} values to integers; under the strict policy the kernel must"
             findings.append(Finding(rule="torch-compute", message=message))
+        overwritten = _count(work, "overwritten")
+        if overwritten > MAX_SCALARS:
+            message = f"torch writes a constant over {overwritten} values; under the strict policy the kernel must"
+            findings.append(Finding(rule="torch-compute", message=message))
+        handed = work.get("handed") if isinstance(work, Mapping) else None
+        if isinstance(handed, float) and handed >= _HANDED:
+            message = f"forward hands {handed:.0%} of an input's values to Python"
+            findings.append(Finding(rule="host-compute", message=message))
         scalars = _count(operators, "aten._local_scalar_dense.default") + _count(seen.get("work"), "values")
         if scalars > MAX_SCALARS:
             message = f"forward reads {scalars} single values of tensors; {MAX_SCALARS} are allowed"

@@ -167,6 +167,25 @@ class Forwards:
         header: dict[str, object] = {"do": "cover", "seed": self.draws.weights, "programs": secrets.randbits(31)}
         return self._talk.ask(self.mode, header, tree)[0]
 
+    def often_at_own_sizes(self, most: int) -> dict[str, object]:
+        """Call the candidate up to so many times on tensors without data of the task's own sizes; no kernel runs."""
+        self.ready()
+        module = TaskModule.of(self._task)
+        tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
+        header: dict[str, object] = {"do": "often at own sizes", "seed": self.draws.weights, "most": most}
+        return self._talk.ask(self.mode, header, tree)[0]
+
+    def some_programs(self, variant: Variant, material: Material, every: bool) -> wire.Tree:
+        """The candidate's outputs where some programs of each launch run, or `every` one, and which elements of each
+        those stored; None where they tell nothing."""
+        self.ready()
+        self._loaded = None
+        self.build(self.mode, variant, material.model)
+        room = bytes_of(material.truth) + sum(tensor.numel() for tensor in observe.tensors(material.truth.native))
+        header: dict[str, object] = {"do": "some programs", "programs": secrets.randbits(31), "every": every}
+        seen, found = self._talk.ask(self.mode, header, material.inputs, room)
+        return found if seen.get("told") else None
+
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
         return rows(self._talk.ask("capture", {"do": "compile", "whole": whole}, free=True)[0], "kernels")

@@ -36,6 +36,7 @@ from tritonsmith.verify import (
 )
 from tritonsmith.verify.cover import Tally
 from tritonsmith.verify.observe import Launch, Launches, address, pointed, take_turns, tensors
+from tritonsmith.verify.sampled import Sample
 from tritonsmith.verify.shadow import Shadow
 
 _MEETINGS = tuple(
@@ -47,7 +48,7 @@ _MEETINGS = tuple(
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
     builder = interpreter.InterpreterBuilder
-    current: list[Shadow | Tally] = []
+    current: list[Shadow | Tally | Sample] = []
     which: list[str] = []
     turns: list[shuffling.Turns] = []
     habits, habit = shuffling.Habits(), [shuffling.Habit()]
@@ -79,6 +80,13 @@ def install(launches: Launches) -> None:
             patched.clear()
             try:
                 return launches.cover.run(self, args, kwargs, tally)
+            finally:
+                current.pop()
+        if launches.sample is not None:
+            current.append(launches.sample)
+            patched.clear()
+            try:
+                return launches.sample.run(self, args, kwargs)
             finally:
                 current.pop()
         bound = _bound(self, args, kwargs)

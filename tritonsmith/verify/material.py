@@ -25,13 +25,14 @@ from tritonsmith.verify import by_name, fitting, numerics, observe, replay
 from tritonsmith.verify.by_name import Weights
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.passing import Passed, passed
-from tritonsmith.verify.stand_ins import StandIns, put_in, stand_ins, standing_in
+from tritonsmith.verify.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
 from tritonsmith.verify.truth import truth_of
 
 _TASKS = 4096
 """Tasks whose habits are remembered."""
-_REPLAYS = 2
-"""Calls with new contents in the same storage."""
+_REPLAYS, _FOLLOWED = 2, 12
+"""Calls with new contents in the same storage, and those in which a reference that remembers is followed: what stops
+to follow does so when nobody is thought to look any more."""
 _TRIES = 4
 """How often inputs are drawn in vain, for a reference that does not take what every seed gives, or draws sizes."""
 
@@ -179,7 +180,7 @@ class Draws:
 
         Empty where it keeps what it is given, for that changes then.
         """
-        model, calls = self.model(variant), [first, *(self.inputs_like(variant, first) for _ in range(_REPLAYS))]
+        model, calls = self.model(variant), [first, *(self.inputs_like(variant, first) for _ in range(_FOLLOWED))]
         if replay.holds_inputs(model, calls):
             return []
         return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
@@ -229,10 +230,26 @@ class Draws:
         """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
         if not variant.weights or variant.named:
             return []
-        model = TaskModule.of(variant.task).model(self.weights, self._device)
-        if not (known := stand_ins(model, self._others, not picks(variant.task.source))):
-            raise TaskError(f"task {variant.task.id}: no weight is constant")
-        return known
+        with self._slot("stand-ins", variant) as slot:
+            if not isinstance(slot.kept, list):
+                slot.kept = self._constant(variant)
+            if not slot.kept:
+                raise TaskError(f"task {variant.task.id}: no weight is constant")
+            return slot.kept
+
+    def _constant(self, variant: Variant) -> StandIns:
+        """Contents for constant weights, about what those begin as where a reference bears no others."""
+        module, whole = TaskModule.of(variant.task), not picks(variant.task.source)
+        model = module.model(self.weights, self._device)
+        if not (about := stand_ins(model, self._others, whole)) or (variant.opposite and not _single(model)):
+            return []
+        free = stand_ins(model, self._others, whole, True, variant.opposite)
+        with standing_in(free):
+            model = module.model(self.weights, self._device)
+        put_in(list(tensors_of(model).values()), free)
+        if self._bears(model, variant):
+            return free
+        return [] if variant.opposite else about
 
     def by_name(self, variant: Variant) -> Weights:
         """What stands in for weights by name, where a variant wants it so; raises TaskError if there is nothing."""
@@ -250,22 +267,30 @@ class Draws:
         module = TaskModule.of(variant.task)
         model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
         whole = not picks(variant.task.source)
+        if variant.opposite and not _single(model):
+            return Weights()
         left = by_name.weights(model, other, self._others, "left", whole)
-        for how in ("turned", "scaled"):
-            known = by_name.weights(model, other, self._others, how, whole)
-            if len(known) == len(left):
+        for how in ("signed", "turned", "scaled"):
+            known = by_name.weights(model, other, self._others, how, whole, variant.opposite)
+            if how != "signed" and len(known) == len(left):
                 break
             by_name.put_in(model, known)
-            try:
-                if fitting.sound(truth_of(model, self.inputs(variant))):
-                    return known
-            except torch.OutOfMemoryError:
-                break
-            except Exception:  # the task's own code
-                continue
-            finally:
-                by_name.take_out(model, known)
+            borne = self._bears(model, variant)
+            by_name.take_out(model, known)
+            if borne:
+                return known
+            if variant.opposite:
+                return Weights()
         return left
+
+    def _bears(self, model: nn.Module, variant: Variant) -> bool:
+        """Whether a reference's answer with these weights is what it computes, up to rounding."""
+        try:
+            return fitting.sound(truth_of(model, self.inputs(variant)))
+        except torch.OutOfMemoryError:
+            return False
+        except Exception:  # the task's own code
+            return False
 
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
@@ -322,6 +347,12 @@ class Draws:
             numerics.prepare(truth)
         if self._device == "cuda":
             torch.cuda.current_stream().synchronize()
+
+
+def _single(model: nn.Module) -> bool:
+    """Whether a parameter of a few numbers begins as a constant that is not about zero."""
+    found = [constant(parameter) for parameter in model.parameters() if parameter.numel() < FEW]
+    return any(value is not None and abs(value) >= SMALL for value in found)
 
 
 def _size(value: Material | Replays) -> int:

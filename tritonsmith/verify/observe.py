@@ -19,6 +19,7 @@ from tritonsmith.verify import wire
 if TYPE_CHECKING:
     from tritonsmith.verify.arguments import Settled
     from tritonsmith.verify.cover import Cover
+    from tritonsmith.verify.sampled import Sample
 
 MAX_LAUNCHES = 4096
 """Launches kept one by one; a forward with more is counted but not listed further."""
@@ -86,6 +87,8 @@ class Launches:
     """Values that Python may be handed until a forward is stopped: a loop over a task's own sizes may take minutes."""
     cover: "Cover | None" = None
     """What stands in for the interpreter where tensors have no data; see `cover`."""
+    sample: "Sample | None" = None
+    """What stands in for it where some programs of each launch are run; see `sampled`."""
 
     settled: "dict[int, Settled]" = field(default_factory=dict)
     """By a kernel's identity what it reaches by names, where that is in order; see `arguments`."""

@@ -4,13 +4,15 @@ Its answer must look like the reference's, leave alone what that one leaves alon
 loops that go round there must have been compared at a size where they do. On a GPU values tell all that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
 
 from tritonsmith.tasks import lengths
-from tritonsmith.tasks.dry import output_without_data, runs_without_data
+from tritonsmith.tasks.dry import Dry, dry, elements, output_without_data, runs_without_data
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Mismatch, Task
-from tritonsmith.verify import conduct, outlines
+from tritonsmith.verify import conduct, numerics, outlines
 from tritonsmith.verify.compiling import Compiling
 from tritonsmith.verify.conversation import rows
 from tritonsmith.verify.forwards import Forwards
@@ -21,6 +23,9 @@ from tritonsmith.verify.watching import Watching
 
 _TURNS = "a size at which loops go round"
 _REST = "a size at which loops go round and leave a rest, rising values"
+_SOME = "some programs at the task's own sizes"
+_FLOPS, _ELEMENTS = 20_000_000_000, 1 << 24
+"""What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
 _PARTS, _AFFORDED = 12, 2.5
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -38,8 +43,12 @@ class OwnSizes:
         compiling: Compiling,
         cuda: bool,
         compare: Callable[[Variant], Outcome | None],
+        calls: int,
+        values: bool,
     ) -> None:
-        """`compare` gives the outcome on a variant, None where the candidate turned it down."""
+        """`compare` gives the outcome on a variant, None where the candidate turned it down; `calls` is how often one
+        is called that might count them, 0 where it cannot; `values`: some programs' are compared."""
+        self._calls, self._values = calls, values
         self._task, self._prepared, self._forwards, self._eyes = task, prepared, forwards, eyes
         self._compiling, self._cuda, self._compare = compiling, cuda, compare
 
@@ -48,11 +57,38 @@ class OwnSizes:
         if (mismatch := self._looks_otherwise()) is not None:
             return wrong(mismatch)
         findings = conduct.less_precise(self._compiling.launched or [], rows(seen, "launches")) or self._touches()
+        findings = findings or self._counts()
         if findings or self._cuda or self._prepared().full.cap is None or not runs_without_data(self._task):
             return refused(findings) if findings else Outcome(True)
         own = self._forwards.cover(self._task)
-        findings = self._uncovered(own)
-        return refused(findings) if findings else self._turned(own)
+        if findings := self._uncovered(own):
+            return refused(findings)
+        outcome = self._turned(own)
+        if outcome.ok and self._values and (mismatch := self._wrong_there(own)) is not None:
+            return wrong(mismatch)
+        return outcome
+
+    def _wrong_there(self, own: Mapping[str, object]) -> Mismatch | None:
+        """What some programs of each launch store at the task's own sizes that is not what the reference gives; of all
+        of them where those take few seconds, as `cover` counts them (`own`)."""
+        seen = dry(self._task.source)
+        few = isinstance(seen, Dry) and seen.flops <= _FLOPS and elements(self._task.source) <= _ELEMENTS
+        if not few:
+            return None
+        variant = Variant(_SOME, self._task, fresh_seed=True)
+        material = self._forwards.material(variant)
+        if isinstance(material, Fails) or not material.finite:
+            return None
+        seconds = own.get("seconds")
+        every = isinstance(seconds, float) and 0.0 < seconds <= _AFFORDED
+        found = self._forwards.some_programs(variant, material, every)
+        if not isinstance(found, list) or len(found) != 2:
+            return None
+        output, stored = found
+        native = material.truth.native
+        if not isinstance(stored, list) or outlines.outline(output) != outlines.outline(native):
+            return None
+        return numerics.compare(material.truth, _completed(output, native, iter(stored)), _SOME)
 
     def _looks_otherwise(self) -> Mismatch | None:
         """What of the answer at the task's own sizes, where no value was computed, is no answer's kind, shape or dtype.
@@ -77,6 +113,12 @@ class OwnSizes:
         effects = own.get("effects") if isinstance(own, Mapping) else None
         touched = isinstance(effects, Mapping) and any(effects.values()) and self._prepared().full.cap is not None
         return self._eyes.effects({"effects": effects}) if touched else []
+
+    def _counts(self) -> list[Finding]:
+        """What shows after many calls, and only where a grid has several programs."""
+        if not self._calls or not runs_without_data(self._task) or self._eyes.habits().remembers:
+            return []
+        return conduct.did_otherwise(self._forwards.often_at_own_sizes(self._calls))
 
     def _uncovered(self, own: dict[str, object]) -> list[Finding]:
         """What the kernels leave out at the task's own sizes, where no value was computed."""
@@ -113,3 +155,15 @@ class OwnSizes:
             return Outcome(True)
         variant = Variant(_REST, task, fresh_seed=True, values="rising", brief=True, patient=True)
         return self._compare(variant) or Outcome(True)
+
+
+def _completed(output: object, native: object, stored: Iterator[object]) -> object:
+    """An output whose elements that no program stored are the reference's; `stored` tells which were, by tensor."""
+    if isinstance(output, torch.Tensor) and isinstance(native, torch.Tensor):
+        where = next(stored)
+        return torch.where(where, output, native) if isinstance(where, torch.Tensor) else native
+    if isinstance(output, dict) and isinstance(native, dict):
+        return {key: _completed(value, native[key], stored) for key, value in output.items()}
+    if isinstance(output, (list, tuple)) and isinstance(native, (list, tuple)):
+        return [_completed(one, other, stored) for one, other in zip(output, native, strict=True)]
+    return native

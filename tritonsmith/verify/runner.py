@@ -10,7 +10,7 @@ from functools import partial
 
 import torch
 
-from tritonsmith.verify import clocked, raised, sizeless, sizing, wire
+from tritonsmith.verify import clocked, raised, sampled, sizeless, sizing, wire
 from tritonsmith.verify.session import Answer, Session
 
 
@@ -28,6 +28,8 @@ def main(channel: socket.socket) -> None:
         "compile": session.compile,
         "whole": partial(sizeless.whole, session),
         "cover": partial(sizeless.cover, session),
+        "often at own sizes": partial(sizeless.often, session),
+        "some programs": partial(sampled.forward, session),
         "hold": partial(clocked.hold, session),
         "tune": partial(clocked.tune, session),
         "check": session.check,

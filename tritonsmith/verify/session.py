@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _OFTEN_S = 10.0
 """Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
-_BRIEF, _BRIEF_S, _PATIENT_S = 24, 0.5, 12.0
+_BRIEF, _BRIEF_S, _PATIENT_S = 256, 0.5, 12.0
 """Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
@@ -61,7 +61,8 @@ class Session:
         self._values: int | None = None
         """Values that a forward may hand to Python until it is stopped."""
         self._before: integrity.Snapshot | None = None
-        self._weights: set[str] = set()
+        self.weights: set[str] = set()
+        """Names of the reference's weights."""
         self._plan: tuple[dict[str, object], dict[str, wire.Tree]] | None = None
         """On CUDA, what the model was built from and with, until it has run."""
         self._rehearsed = False
@@ -212,10 +213,10 @@ class Session:
             model = model.to(getattr(torch, str(dtype)))
         model = model.to(self.device)
         self.model = model
-        self._weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
+        self.weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
         loaded = loading.load_state(model, tree["state"])
         if known:
-            stand_ins.put_in_rest(model, known, list(self._weights), loaded)  # type: ignore[arg-type]
+            stand_ins.put_in_rest(model, known, list(self.weights), loaded)  # type: ignore[arg-type]
         return len(loaded)
 
     def _construct(self, init: wire.Tree, seed: int) -> object:
@@ -254,7 +255,7 @@ class Session:
             replay.refill(self.kept, tree)
             self._memory.before()
         inputs = self._received(header, tree)
-        before = replay.Before(inputs, self.model, self._weights) if header.get("effects") else None  # type: ignore[arg-type]
+        before = replay.Before(inputs, self.model, self.weights) if header.get("effects") else None  # type: ignore[arg-type]
         earlier = self.outputs if header.get("kept") else None
         self.kept = inputs if header.get("keep") else None
         self.launches.clear()
@@ -320,7 +321,7 @@ class Session:
         if self.model is None or not isinstance(self.kept, (list, tuple)):
             raise RuntimeError("nothing is kept")
         model, inputs = self.model, self.kept
-        weights = {name: held for name, held in loading.tensors_of(model).items() if name in self._weights}
+        weights = {name: held for name, held in loading.tensors_of(model).items() if name in self.weights}
         notes = unrun.Notes(unrun.names(inputs, weights))
         untouched = self._memory.counted()
         self.launches.instead = notes.launched

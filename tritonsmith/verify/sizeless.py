@@ -1,4 +1,5 @@
-"""Forwards of a candidate at sizes that no memory holds: what they launch, and how much of an output that stores.
+"""Forwards of a candidate at sizes that no memory holds: what they launch, first and after many calls, and how much of
+an output that stores.
 
 Untrusted, as all of `runner` is. Computes no values: tensors have no data, or are zeros.
 """
@@ -6,10 +7,12 @@ Untrusted, as all of `runner` is. Computes no values: tensors have no data, or a
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import torch
 
-from tritonsmith.verify import conduct, loading, observe, outlines, wire
+from tritonsmith.verify import conduct, loading, observe, outlines, unrun, wire
+from tritonsmith.verify.counters import FAR, Counters
 from tritonsmith.verify.device import on_device
 from tritonsmith.verify.session import Answer, Session
 from tritonsmith.verify.within import within
@@ -20,6 +23,10 @@ _AGAIN_S = 1.0
 """Seconds of a forward that is called a second time, and of that call."""
 _COVER_S = 4.0
 """Seconds of a forward on tensors without data, of whose launches a few programs are run."""
+_OFTEN_S = 4.0
+"""Seconds of forwards none of whose launches is run."""
+_SETTLED = 3
+"""Calls after which what a candidate prepares once is there, and what counts has shown its step."""
 
 
 def whole(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
@@ -134,6 +141,38 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
         session.launches.clear()
         rounds, passes.most = passes.taken(), known
     return {**seen, "loops": _by_line(rounds), "known": _by_line(known), "seconds": cover.seconds}, None
+
+
+def often(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
+    """What forwards at the task's own sizes do otherwise after `most` calls, no launch of which is run; see `unrun`.
+
+    `tree` holds `init` and `inputs`. Nothing where the candidate does not run on tensors without data.
+    """
+    if session.module is None or not isinstance(tree, dict):
+        raise RuntimeError("nothing is loaded")
+    calls, changed, module = 0, "", session.module
+    try:
+        loading.seed(int(str(header["seed"])))
+        with torch.no_grad(), on_device("meta", called=True), within(_OFTEN_S):
+            with torch.device("meta"):
+                model = module.ModelNew(*loading.sequence(tree["init"])).to("meta")
+            inputs = observe.emptied(tree["inputs"], "meta")
+            weights = {name: one for name, one in loading.tensors_of(model).items() if name in session.weights}
+            notes, counters = unrun.Notes(unrun.names(inputs, weights)), Counters()
+            session.launches.instead = notes.launched
+            for _ in range(_SETTLED):
+                with notes:
+                    notes.pattern(lambda: model(*inputs))
+                counters.look(model, module)
+            calls, changed = unrun.often(lambda: model(*inputs), notes, int(str(header["most"])))
+            for far in FAR if counters.rising() else ():
+                rise = partial(counters.advance, far)
+                changed = changed or unrun.much_later(lambda: model(*inputs), notes, rise)
+    except Exception:  # the candidate's: not every forward runs on tensors without data
+        pass
+    finally:
+        session.launches.instead = None
+    return {"calls": calls, "changed": changed}, None
 
 
 def _by_line(rounds: dict[int, int]) -> dict[str, int]:

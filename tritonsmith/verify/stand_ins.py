@@ -25,12 +25,18 @@ _TURNED, _MOVED = 0.25, 3
 SMALL = 0.1
 """Constants nearer to zero than this are replaced by values about one, of either sign: a scale of a millionth hides
 what it scales."""
+_LEAST, _LARGE, _MOST, _NEGATIVE = 0.25, 1.6, 3.0, 0.25
+"""How small and how large a scale becomes, times what it begins as, or times one if that is more, and how many of its
+numbers are negative: a scale of ones hides whether it comes before or after a maximum."""
+FEW = 4
+"""Numbers of a weight from which on both signs, and both sizes, are among them."""
 
 
-def stand_ins(model: nn.Module, seed: int, whole: bool = False) -> StandIns:
+def stand_ins(model: nn.Module, seed: int, whole: bool = False, free: bool = False, opposite: bool = False) -> StandIns:
     """Contents for the constant weights of a reference: its parameters, and what it stores besides.
 
-    Truths are among them, and whole numbers where those may be others (`whole`).
+    Truths are among them, and whole numbers where those may be others (`whole`). `free`: parameters need not stay about
+    what they begin as; `opposite` is `signed`'s.
     """
     parameters = {id(parameter) for parameter in model.parameters()}
     stored = model.state_dict().keys()
@@ -50,6 +56,8 @@ def stand_ins(model: nn.Module, seed: int, whole: bool = False) -> StandIns:
             spread = 0.5 + torch.rand(tensor.numel(), dtype=torch.float64)
             sign = torch.where(torch.rand(tensor.numel()) < 0.5, -1.0, 1.0)
         contents = sign * spread if abs(value) < SMALL else value * spread
+        if free and id(tensor) in parameters and abs(value) >= SMALL:
+            contents = signed(tensor, value, seed + len(found), opposite).flatten()
         found[value, tensor.numel(), None] = contents.to(tensor.device, tensor.dtype)
     return [*((value, contents) for (value, _, _), contents in found.items()), *small]
 
@@ -74,6 +82,20 @@ def faint(tensor: torch.Tensor) -> bool:
     if not tensor.is_floating_point() or tensor.numel() < 2 or tensor.is_meta:
         return False
     return 0 < float(tensor.detach().double().square().mean().sqrt()) < FAINT
+
+
+def signed(tensor: torch.Tensor, value: float, seed: int, opposite: bool) -> torch.Tensor:
+    """Numbers of either sign, smaller and larger than `value`, in place of a tensor that is nothing else.
+
+    Fewer than FEW of them are large and positive, or (`opposite`) negative.
+    """
+    few = 0 < tensor.numel() < FEW
+    least = _LARGE if few and not opposite else _LEAST
+    negative = float(opposite) if few else _NEGATIVE
+    with seeded(seed):
+        spread = least + (_MOST - least) * torch.rand(tensor.shape, dtype=torch.float64)
+        sign = torch.where(torch.rand(tensor.shape) < negative, -1.0, 1.0)
+    return (sign * spread * max(abs(value), 1.0)).to(tensor.device, tensor.dtype)
 
 
 def louder(tensor: torch.Tensor, seed: int) -> torch.Tensor:

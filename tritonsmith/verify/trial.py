@@ -67,7 +67,20 @@ class Trial:
         self._eyes = Watching(settings.policy, self._forwards, lambda: self._prepared().tiny.task)
         self._seen: dict[str, object] = {}
         self._compiling = Compiling(settings, self._forwards, talk, target, cuda)
-        self._own = OwnSizes(task, prepared, self._forwards, self._eyes, self._compiling, cuda, self._compared)
+        most = unrun.MOST if extensions.multi_input else unrun.FEWER
+        self._calls = 0 if stateless.keeps_nothing(source) else most
+        """How often the candidate is called to see whether it counts."""
+        self._own = OwnSizes(
+            task,
+            prepared,
+            self._forwards,
+            self._eyes,
+            self._compiling,
+            cuda,
+            self._compared,
+            self._calls,
+            extensions.multi_input,
+        )
         self._roomy = False
         """Whether the candidate turned the tiny sizes down."""
         self._held: list[tuple[torch.Size, torch.dtype]] = []
@@ -360,9 +373,8 @@ class Trial:
             findings = findings or self._integrity()
             if not findings and again and not remembers and self._eyes.counted:
                 findings = self._eyes.much_later(again)
-            if not findings and again and not remembers and not stateless.keeps_nothing(self._source):
-                most = unrun.MOST if self._extensions.multi_input else unrun.FEWER
-                findings = self._eyes.often(most, *again[0])
+            if not findings and again and not remembers and self._calls:
+                findings = self._eyes.often(self._calls, *again[0])
             self._talk.ask(self._forwards.mode, {"do": "release"})
         except RunnerFailed as failure:
             return self._failed(failure)

@@ -10,7 +10,10 @@ from tritonsmith.verify.sizing import Large
 LONG = "one size the task's own"
 REST = "one size near the task's own, and odd, with rising values"
 APART = "sizes in the task's own order"
+OPPOSITE = "other weights, single numbers negative"
 _LOOP = re.compile(r"\brange\(|\bwhile\b")
+_NUMBER = re.compile(r"\bParameter\(|\bPReLU\(")
+"""What the text of a task has in it that has a single number as a weight."""
 
 
 def variants_of(
@@ -31,6 +34,8 @@ def variants_of(
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
+    if light is not None and _NUMBER.search(task.source):
+        found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
     found = [replace(variant, named=variant.weights and named) for variant in found]
     if not cuda:
         found += [Variant(LONG, one.task, fresh_seed=True, brief=True) for one in large.long]

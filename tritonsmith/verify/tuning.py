@@ -22,7 +22,7 @@ def install(launches: Launches, habits: Habits) -> None:
 
     def bench(self: Autotuner, *args: object, config: Config, **meta: object) -> object:
         keys = len(self.cache)
-        runs = launches.instead is None and launches.cover is None
+        runs = launches.instead is None and launches.cover is None and launches.sample is None
         if runs and measured.get(self) != keys:
             measured[self] = keys
             if habits.of(self.base_fn).rereads is not False:

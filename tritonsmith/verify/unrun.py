@@ -20,8 +20,8 @@ from typing import NamedTuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tritonsmith.verify import arguments
-from tritonsmith.verify.observe import address, tensors
+from tritonsmith.verify import arguments, observe
+from tritonsmith.verify.observe import tensors
 from tritonsmith.verify.work import is_constant
 
 MOST, FEWER = 1200, 600
@@ -37,6 +37,8 @@ in torch's operators does not count: on a GPU that others use, it goes in waitin
 """
 _FIRST = 8
 """Calls whose numbers tell which of them differ from call to call."""
+_LATER = 2
+"""Calls after numbers rose: who looks at one before it rises shows it in the second."""
 _ADDRESS = 1 << 32
 """Numbers from here on may be addresses."""
 _PLAIN = (int, float, bool, str)
@@ -236,6 +238,26 @@ def often(call: Callable[[], object], notes: Notes, most: int = MOST) -> tuple[i
             if difference := first.differs(now, free):
                 return number + 1, difference
     return most, ""
+
+
+def much_later(call: Callable[[], object], notes: Notes, rise: Callable[[], object]) -> str:
+    """What a call does otherwise once `rise` has let its numbers be what they are much later; empty if nothing.
+
+    A number that is handed to a kernel may be another one.
+    """
+    with notes:
+        first = notes.pattern(call)
+        rise()
+        for _ in range(_LATER):
+            now = notes.pattern(call)
+            if difference := first.differs(now, first.varying(now)):
+                return difference
+    return ""
+
+
+def address(tensor: torch.Tensor) -> int:
+    """What tells a tensor's storage from others that are alive, which has no address where it has no data."""
+    return torch.Tensor.untyped_storage(tensor)._cdata if tensor.is_meta else observe.address(tensor)
 
 
 def names(inputs: object, weights: Mapping[str, torch.Tensor]) -> dict[int, str]:

@@ -12,6 +12,7 @@ import contextlib
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
@@ -28,6 +29,8 @@ _FEW, _MANY = 8, 1 << 16
 """Elements that tell an order from chance, and how many are looked at."""
 _NEARLY = 1e-3
 """Share of a tensor's scale by which an output may differ from what torch made and be that all the same."""
+_SEVERAL = 8
+"""Floats of an input from which on they are data, of which Python is handed a few at most."""
 _UNITS, _ROUNDING = 16.0, 1e-5
 """Units, and the share of a tensor's spread at least, by which rounding may change what is a multiple of another."""
 READS = {
@@ -53,9 +56,13 @@ class Work(contextlib.AbstractContextManager["Work"]):
     """Watches one forward; `given` are the inputs and weights, `limit` the bytes that are kept for the comparison."""
 
     def __init__(self, launches: Launches, given: Iterable[object], limit: int = LIMIT) -> None:
-        self.bytes = self.flops = self.values = self.rounded = self.moved = 0
+        self.bytes = self.flops = self.values = self.rounded = self.moved = self.overwritten = 0
         self._launches, self._given = launches, [t for t in tensors(list(given)) if t.numel()]
         self._known = {address(t) for t in self._given}
+        self._taken: Counter[int] = Counter()
+        """By the address of a storage that was given the bytes that Python was handed of it."""
+        self._filled: set[int] = set()
+        """Addresses of the storages that hold copies of something."""
         self._kept: list[torch.Tensor] = []
         self._alike: list[torch.Tensor] = []
         """What torch moved of that a kernel had made in the order of what it was given: see `_moved`."""
@@ -80,8 +87,9 @@ class Work(contextlib.AbstractContextManager["Work"]):
         `made` is None where torch's results were too large to keep; `nearly` is whether each output that is no input
         resembles one of them, `rearranged` whether it holds the values of one at other places; `old` are the places of
         outputs in memory that is older than the forward, `rounded` counts the fractions that casts to integers lost,
-        `moved` the elements that torch brought to other places, `lowered` is whether integers were found from float32
-        values that a kernel rounded.
+        `moved` the elements that torch brought to other places, `overwritten` those that held something in whose place
+        it put a constant, `handed` is the largest share of an input's floats that Python was given, `lowered` is
+        whether integers were found from float32 values that a kernel rounded.
         """
         every = [t.detach() for t in tensors(output)]
         found = [t for t in every if t.numel()]
@@ -97,10 +105,36 @@ class Work(contextlib.AbstractContextManager["Work"]):
             "rearranged": bool(rest) and all(any(rearranges(t, piece) for piece in self._kept) for t in rest),
             "rounded": self.rounded,
             "moved": self.moved,
+            "overwritten": self.overwritten,
+            "handed": self._handed(),
             "peeked": self._launches.peeked,
             "lowered": self._launches.lowered and self._exact(found),
             "old": [place for place, t in enumerate(every) if t.numel() and address(t) not in self._fresh],
         }
+
+    def _handed(self) -> float:
+        several = (t for t in self._given if t.is_floating_point() and t.numel() >= _SEVERAL)
+        return max((self._taken[address(t)] / (t.numel() * t.element_size()) for t in several), default=0.0)
+
+    def _hand(self, given: Iterable[torch.Tensor]) -> None:
+        for tensor in given:
+            self._taken[address(tensor)] += tensor.numel() * tensor.element_size()
+
+    def _overwrites(self, target: torch.Tensor) -> int:
+        """How many elements of a part of some memory hold something that is more than a constant.
+
+        Memory that is filled whole is used anew.
+        """
+        start, size = address(target), target.element_size()
+        holds = start in self._known or start in self._filled or start in self._launches.written
+        if not holds or target.numel() * size >= target.untyped_storage().nbytes() or target.layout != torch.strided:
+            return 0
+        if (unwritten := self._launches.unwritten.get(start)) is None:
+            return target.numel()
+        stride, offset = tuple(step * size for step in target.stride()), target.storage_offset() * size
+        with _unseen(self._launches), torch._C.DisableTorchFunction():
+            bare = torch.from_numpy(unwritten).as_strided(target.shape, stride, offset)
+            return int((~bare).sum())
 
     def _exact(self, outputs: Sequence[torch.Tensor]) -> bool:
         """Whether places or truths are asked of float32 values: rounding these changes seldom one, and then wholly."""
@@ -145,6 +179,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
             count = sum(t.numel() for t in given)
             self.values += count
             self._launches.peeked |= any(address(t) in self._launches.written for t in given)
+            self._hand(given)
             self._launches.hand(count)
         elif name in _GATHERS and (given := [*args, *named.values()]):
             own = given[1:] if isinstance(given[0], torch.Tensor) else given
@@ -166,6 +201,10 @@ class Work(contextlib.AbstractContextManager["Work"]):
             ours = bool(read) and all(map(self._copied, copies))
             alike = bool(copies) and not ours and all(map(self._ordered, copies))
         before = {address(t) for t in tensors((args, named))}
+        if name == "_local_scalar_dense":
+            self._hand(read)
+        if name in ("fill_", "zero_") and isinstance(args[0], torch.Tensor):
+            self.overwritten += self._overwrites(args[0])
         result = call()
         produced = [t for t in tensors(result) if t.numel()]
         if self._looks and name in ("_to_copy", "copy_"):
@@ -179,6 +218,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
         if name.startswith("empty") or (views and not (ours and copies)):
             return result
         constant = is_constant(str(func))
+        if read and not constant:
+            self._filled |= {address(t) for t in produced}
         moved = [*([] if constant else read), *produced] if not views else []
         self.bytes += sum(t.numel() * t.element_size() for t in moved)
         formula = flop_registry.get(getattr(func, "_overloadpacket", None))
