@@ -268,6 +268,9 @@ class VerifyConfig(_Section):
     """On a GPU, whether to time `torch.compile` of the reference too, once a task; the speedup is over eager."""
     strided: bool = False
     """With several inputs (extension 1), whether to try some whose elements do not lie in order."""
+    own_values: bool = True
+    """With several inputs, without a GPU: whether values of some programs are compared at the task's own sizes, too,
+    which no interpreter computes whole; a second or two for a right candidate. `data build` leaves it out."""
     sanitizer: list[Literal["memcheck", "racecheck", "initcheck", "synccheck"]] = []
     """On a GPU, tools of NVIDIA's compute-sanitizer that an accepted candidate is run under once more, at tiny sizes;
     some seconds each. The interpreter makes such checks by itself."""

@@ -39,7 +39,9 @@ def start_judge(settings: VerifyConfig, extensions: ExtensionsConfig) -> None:
     """Make a fresh process one that judges."""
     global _verifier
     start()
-    _verifier = Verifier(settings.model_copy(update={"workers": 1}), extensions=extensions)
+    # Answers of our own making do otherwise at no size: they need not be shown to do.
+    settings = settings.model_copy(update={"workers": 1, "own_values": False})
+    _verifier = Verifier(settings, extensions=extensions)
     Finalize(None, _end, exitpriority=10)
 
 

@@ -4,7 +4,8 @@ Its answer must look like the reference's, leave alone what that one leaves alon
 loops that go round there must have been compared at a size where they do. On a GPU values tell all that.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -18,6 +19,7 @@ from tritonsmith.verify.conversation import rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.material import Fails
+from tritonsmith.verify.observe import tensors
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.watching import Watching
 
@@ -26,6 +28,8 @@ _REST = "a size at which loops go round and leave a rest, rising values"
 _SOME = "some programs at the task's own sizes"
 _FLOPS, _ELEMENTS = 20_000_000_000, 1 << 24
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
+_EVERY = 2.5
+"""Seconds that all programs may take, as `cover` counts them, for them all to be run there."""
 _PARTS, _AFFORDED = 12, 2.5
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -80,15 +84,18 @@ class OwnSizes:
         if isinstance(material, Fails) or not material.finite:
             return None
         seconds = own.get("seconds")
-        every = isinstance(seconds, float) and 0.0 < seconds <= _AFFORDED
+        every = isinstance(seconds, float) and 0.0 < seconds <= _EVERY
         found = self._forwards.some_programs(variant, material, every)
         if not isinstance(found, list) or len(found) != 2:
             return None
         output, stored = found
-        native = material.truth.native
-        if not isinstance(stored, list) or outlines.outline(output) != outlines.outline(native):
+        truth = material.truth
+        if not isinstance(stored, list) or outlines.outline(output) != outlines.outline(truth.native):
             return None
-        return numerics.compare(material.truth, _completed(output, native, iter(stored)), _SOME)
+        if every or truth.nearby is not None:
+            return numerics.compare(truth, _completed(output, truth.native, iter(stored)), _SOME)
+        exact, native, given = (_chosen(tree, stored) for tree in (truth.exact, truth.native, output))
+        return numerics.compare(replace(truth, exact=exact, native=native, scales={}, ranges={}), given, _SOME)
 
     def _looks_otherwise(self) -> Mismatch | None:
         """What of the answer at the task's own sizes, where no value was computed, is no answer's kind, shape or dtype.
@@ -155,6 +162,12 @@ class OwnSizes:
             return Outcome(True)
         variant = Variant(_REST, task, fresh_seed=True, values="rising", brief=True, patient=True)
         return self._compare(variant) or Outcome(True)
+
+
+def _chosen(tree: object, stored: Sequence[object]) -> list[torch.Tensor]:
+    """The elements, in a row, that some program stored, tensor by tensor; a small share of what there is."""
+    pairs = zip(tensors(tree), stored, strict=True)
+    return [tensor[where] for tensor, where in pairs if isinstance(where, torch.Tensor) and bool(where.any())]
 
 
 def _completed(output: object, native: object, stored: Iterator[object]) -> object:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PROGRAMS = 8
 """Programs of a launch that are run."""
-_SECONDS, _ALL_S = 2.0, 6.0
+_SECONDS, _ALL_S = 1.0, 6.0
 """Seconds of the processor in which some programs of one forward begin, or all must."""
 _FORWARD_S = 8.0
 """Seconds that the forward may take."""

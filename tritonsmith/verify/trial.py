@@ -79,7 +79,7 @@ class Trial:
             cuda,
             self._compared,
             self._calls,
-            extensions.multi_input,
+            extensions.multi_input and settings.own_values,
         )
         self._roomy = False
         """Whether the candidate turned the tiny sizes down."""
