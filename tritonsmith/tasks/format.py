@@ -94,7 +94,7 @@ class TaskModule:
     def model(self, seed: int, device: str = "cpu") -> nn.Module:
         """Build the reference under a seed.
 
-        What its constructor computes of its weights, as weight_norm does, would be no leaf else and could not be copied.
+        What its constructor computes of its weights, as weight_norm does, is a leaf then, and can be copied.
         """
         arguments = self.init_inputs()
         with seeded(seed), on(device), torch.no_grad():
