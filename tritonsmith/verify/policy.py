@@ -46,7 +46,7 @@ COMMON = {
     "os", "sys", "time", "random", "logging", "warnings", "copy", "operator", "abc", "contextlib", "json", "re",
     "string", "numpy", "inspect", "pathlib", "textwrap", "pprint", "statistics", "numbers", "types", "traceback",
     "torch.utils", "torch.utils.benchmark", "torch.utils.cpp_extension", "triton.testing", "triton.compiler", "gc",
-    "datetime", "argparse",
+    "datetime", "argparse", "packaging", "packaging.version", "torch.nn.utils", "torch.nn.utils.parametrizations",
 }  # fmt: skip
 """Modules that may be imported where no name of them is used."""
 STRICTER = {
