@@ -161,3 +161,16 @@ def test_a_file_that_is_named_twice_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text(load_spec("suite:level1")[0].source)
     with pytest.raises(TaskError, match="named twice"):
         load_spec(f"{tmp_path / 'task.py'},{tmp_path / 'task.py'}")
+
+
+def test_a_weight_that_a_constructor_computes_can_be_copied() -> None:
+    source = DOUBLE.source.replace(
+        "    def forward(self, x):\n        return 2.0 * x",
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.layer = nn.utils.weight_norm(nn.Linear(48, 48))\n"
+        "    def forward(self, x):\n        return self.layer(x)",
+    )
+    task = TaskModule.of(Task(id="normed", level=1, source=source))
+    model = task.model(0)
+    assert forward(model, task.inputs(0)).shape == (64, 48)  # type: ignore[attr-defined]
+    assert all(weight.requires_grad and weight.is_leaf for weight in model.parameters())

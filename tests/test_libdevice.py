@@ -1,8 +1,10 @@
 """libdevice functions in the interpreter: by whatever name they are imported, they give torch's values."""
 
+import numpy as np
 import pytest
 from judging import HEAD, KERNEL, double, judge, small
 
+from tritonsmith.verify.libdevice import FUNCTIONS
 from tritonsmith.verify.pool import Verifier
 
 ROWS = "torch.randn(64, 48)"
@@ -55,3 +57,24 @@ def test_libdevice_function_without_an_interpretation_is_named(verifier: Verifie
     head = HEAD + "from triton.language.extra import libdevice\n\n"
     verdict = judge(verifier, TANH, _elementwise("libdevice.j0(x)", head))
     assert not verdict.correct and "libdevice.j0" in verdict.findings[0].message
+
+
+@pytest.mark.parametrize(("largest", "error"), [(3.0, 2**-21), (4096.0, 4e-4)])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_fast_functions_lose_what_a_gpu_loses_of_a_large_angle(name: str, largest: float, error: float) -> None:
+    angles = np.random.default_rng(0).uniform(-largest, largest, 10_000).astype(np.float32).astype(np.float64)
+    off = np.abs(FUNCTIONS[f"fast_{name}f"](angles) - getattr(np, name)(angles)).max()
+    assert error / 4 < off < error
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "value"), [(2.0, 3.0, 8.0), (-2.0, 2.0, np.nan), (0.0, 2.0, 0.0), (2.0, -200.0, 0.0)]
+)
+def test_a_fast_power_is_one_of_two(x: float, y: float, value: float) -> None:
+    with np.errstate(all="ignore"):
+        found = FUNCTIONS["fast_powf"](np.array([x]), np.array([y]))
+    np.testing.assert_allclose(found, value, rtol=1e-6)
+
+
+def test_a_fast_quotient_by_what_has_no_reciprocal_is_zero() -> None:
+    assert FUNCTIONS["fast_dividef"](np.array([3.0]), np.array([2.0**127])) == 0.0

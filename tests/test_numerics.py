@@ -293,3 +293,28 @@ def test_places_of_ties_that_a_reference_makes_are_any_of_them(stable: bool) -> 
     zeros, rest = truth.native[:, :12], truth.native[:, 12:]  # type: ignore[index]
     assert (compare(truth, torch.cat([zeros.flip(1), rest], 1), "v") is None) == (not stable)
     assert compare(truth, torch.cat([zeros, rest.flip(1)], 1), "v") is not None
+
+
+class Router(nn.Module):
+    """The three most probable."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.topk(torch.softmax(x, -1), 3).indices
+
+
+ROUTED = torch.tensor([[0.0, 60.0, -200.0, -300.0, 0.3, -250.0, -400.0, -220.0]]).expand(40, 8).contiguous()
+"""Places 1, 4 and 0 lead; with 2000 more for place 1 all but that are zero."""
+
+
+@pytest.mark.parametrize(("third", "right"), [(0, True), (7, True), (4, False), (8, False), (-1, False)])
+def test_a_place_behind_ordered_ones_is_any_that_holds_an_equal_value(third: int, right: bool) -> None:
+    x = ROUTED.clone()
+    x[:, 0] = -500.0
+    truth = truth_of(Router(), [x])
+    got = torch.tensor([[1, 4, third]]).expand(40, 3)
+    assert (compare(truth, got, "v") is None) is right
+
+
+def test_a_place_that_holds_less_is_wrong() -> None:
+    truth = truth_of(Router(), [ROUTED / 30])
+    assert compare(truth, torch.tensor([[1, 4, 2]]).expand(40, 3), "v") is not None

@@ -85,6 +85,8 @@ def test_a_logger_class_of_ones_own_is_refused() -> None:
     [("self.a = triton.runtime.driver.active.get_current_target()", set()),
      ("self.a = triton.runtime.driver.active.utils.get_device_properties(0)", set()),
      ("self.a = triton.runtime.driver.active.get_benchmarker()", {"torch-attribute"}),
+     ("self.a = triton.runtime.driver.active.utils.launch(0)", {"torch-attribute"}),
+     ("d = triton.runtime.driver.active; d.utils.load_binary(b'')", {"private"}),
      ("d = triton.runtime.driver.active; d.clear_cache = None", {"patch"}),
      ("self.a = triton.runtime.driver.set_active(None)", {"torch-attribute"})],
 )  # fmt: skip

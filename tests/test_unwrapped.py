@@ -195,7 +195,8 @@ def test_other_files_and_other_prints_stay(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["import importlib", "import subprocess as work", "from tqdm import tqdm", "from packaging import version"]
+    "line",
+    ["import importlib", "import subprocess as work", "from tqdm import tqdm", "from yaml import safe_load"],
 )
 def test_imports_that_nothing_uses_are_left_out(line: str) -> None:
     assert unwrapped(_with(line)) == _with("pass")
@@ -212,3 +213,41 @@ def test_an_import_of_a_part_of_torch_binds_torch() -> None:
 )  # fmt: skip
 def test_imports_that_are_used_or_may_be_stay(lines: tuple[str, ...]) -> None:
     assert unwrapped(_with(*lines)) == _with(*lines)
+
+
+COMPARED = """import importlib
+import operator
+import triton
+from packaging.version import Version
+
+
+def compare_version(package: str, operator: object, target: str) -> bool:
+    try:
+        pkg = importlib.import_module(package)
+    except ImportError:
+        return False
+    pkg_version = Version(pkg.__version__)
+    return operator(pkg_version, Version(target))
+
+
+NEW = compare_version("triton", operator.ge, "3.0.0")
+"""
+
+
+def test_a_comparison_of_tritons_version_imports_nothing_by_name() -> None:
+    found = unwrapped(COMPARED)
+    assert "importlib" not in found and "Version(triton.__version__)" in found
+    assert found.count("\n") == COMPARED.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('("triton"', '("torch"'), ('("triton"', '(NAME or "triton"'),
+     ("    return operator(", "    pkg.x\n    return operator("),
+     ("import triton\n", "import triton\n\ntriton = 1\n"), ("NEW =", "other = compare_version\nNEW ="),
+     ("import importlib", "import os as importlib"), ("return False", "return True")],
+)  # fmt: skip
+def test_a_comparison_of_other_versions_stays(old: str, new: str) -> None:
+    source = COMPARED.replace(old, new, 1)
+    assert source != COMPARED
+    assert unwrapped(source) == source

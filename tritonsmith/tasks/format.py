@@ -92,9 +92,12 @@ class TaskModule:
         return list(cast(Callable[[], Sequence[object]], self.names["get_init_inputs"])())
 
     def model(self, seed: int, device: str = "cpu") -> nn.Module:
-        """Build the reference under a seed."""
+        """Build the reference under a seed.
+
+        What its constructor computes of its weights, as weight_norm does, is a leaf then, and can be copied.
+        """
         arguments = self.init_inputs()
-        with seeded(seed), on(device):
+        with seeded(seed), on(device), torch.no_grad():
             model = cast(Callable[..., nn.Module], self.names["Model"])(*arguments)
         return model.to(device)
 

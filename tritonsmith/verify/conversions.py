@@ -1,7 +1,8 @@
 """Conversions in the interpreter as a GPU makes them: numbers given to a launch are float32, integers saturate.
 
 Triton hands a launch's Python float to its kernel as a float32; the interpreter would keep Python's double, which is no
-tensor and takes the type of what it meets. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
+tensor and takes the type of what it meets. A launch's truth is one bit there, for which the interpreter would make a
+number of 32 and refuse it. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
 what is too large becomes the largest, and what is no number zero. A shift to the right leaves its operands as
 they are, where the interpreter changes them, and a sum of integers wraps.
 """
@@ -22,6 +23,8 @@ def install() -> None:
             with np.errstate(over="ignore"):
                 data = np.array([arg], np.float32)
             return tl.tensor(interpreter.TensorHandle(data, tl.float32), tl.float32)
+        if isinstance(arg, bool):
+            return tl.tensor(interpreter.TensorHandle(np.array([arg], np.bool_), tl.int1), tl.int1)
         found = convert(arg)
         if isinstance(arg, int) and isinstance(
             found, tl.tensor

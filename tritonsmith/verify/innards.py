@@ -23,6 +23,11 @@ FRAMES = {
     "func_globals", "func_code",
 }  # fmt: skip
 """Attributes of generators, coroutines, frames and tracebacks; the names of a dataclass's fields are a pattern too."""
+LAUNCHING = {
+    "load_binary", "launcher_cls", "build_signature_metadata", "set_printf_fifo_size", "fill_tma_descriptor_tiled",
+    "fill_tma_descriptor_im2col", "cuOccupancyMaxActiveClusters", "assemble_tensormap_to_arg", "get_device_interface",
+}  # fmt: skip
+"""Parts of Triton's driver and of its `utils`, which are objects: whoever holds one by another name has them all."""
 _OPEN = STANDARD | {
     "_init_handles", "_version", "_base", "_is_view", "_grad_fn", "_parameters", "_buffers", "_modules", "_fields",
     "_asdict", "_replace", "_make", "_name_", "_value_", "_missing_", "_generate_next_value_", "_member_map_",
@@ -49,13 +54,16 @@ def _private() -> frozenset[str]:
 def innards(tree: ast.Module) -> Iterator[Finding]:
     """Every use of a frame, of code, or of a library's private part."""
     own = _defined(tree) | _OPEN
-    # A class that registers another one's objects takes them apart by its own fields' names, which may be any text.
-    placed = any(isinstance(node, ast.MatchClass) and node.patterns for node in walk(tree))
+    # A class that registers another one's objects takes them apart by its own fields' names, which may be any text;
+    # one that `numbers` has would let tensors pass for numbers, wherever it is asked.
+    placed = any((isinstance(node, ast.MatchClass) and node.patterns) or _is_of_numbers(node) for node in walk(tree))
     for node in walk(tree):
         line = getattr(node, "lineno", None)
         for name in reads(node):
             if name in FRAMES or (name == "register" and placed):
                 yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
+            elif name in LAUNCHING and name not in own:
+                yield Finding(rule="private", message=f"{name} is a part of Triton's driver", line=line)
             elif name == "is_meta":
                 yield Finding(rule="observed", message="is_meta tells a forward that is only looked at", line=line)
             elif name in ("is_inference", "is_inference_mode_enabled"):
@@ -64,6 +72,11 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(rule="private", message=f"{name} is a private part of a library", line=line)
         if isinstance(node, ast.Name) and node.id in FRAMES:
             yield Finding(rule="frame", message=f"{node.id} is not allowed", line=line)
+
+
+def _is_of_numbers(node: ast.AST) -> bool:
+    named = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+    return "numbers" in named or (isinstance(node, ast.ImportFrom) and node.module == "numbers")
 
 
 def reads(node: ast.AST, stores: bool = False) -> Iterator[str]:

@@ -24,6 +24,7 @@ from tritonsmith.verify import (
     descriptors,
     disguise,
     float8,
+    hints,
     libdevice,
     loops,
     memo,
@@ -65,6 +66,7 @@ def install(launches: Launches) -> None:
     shared = interpreter.interpreter_builder
     shared.options = replace(shared.options, sanitize_overflow=False)
     promises.install(lambda rule, message: current[-1].misused(rule, message) if current else None)
+    hints.install(lambda rule, message: _broken(current, rule, message))
     execute, start = interpreter.GridExecutor.__call__, interpreter.InterpretedFunction.run
     load, store = builder.create_masked_load, builder.create_masked_store
     cas, rmw, dot, program = (
@@ -279,6 +281,12 @@ def install(launches: Launches) -> None:
     disguise.install()
     tuning.install(launches, habits)
     quotes.install()
+
+
+def _broken(current: Sequence[Shadow | Tally], rule: str, message: str) -> None:
+    """Note a promise that does not hold, where values are what they are on a GPU."""
+    if current and isinstance(current[-1], Shadow):
+        current[-1].misused(rule, message)
 
 
 def _whole(apply: Callable[..., object]) -> Callable[..., object]:

@@ -1,8 +1,11 @@
 """Values of libdevice's functions for Triton's interpreter, which cannot call the device library.
 
 Covers the elementary functions that kernels use, in float64 and rounded once, which is within libdevice's own error
-bounds (CUDA Math API). Does not cover directed rounding, bit fiddling and Bessel functions: a kernel that calls one
-of those is told so. Whether a function takes the operands' types is the compile stage's business.
+bounds (CUDA Math API). Those that are named fast are made of a GPU's approximations in float32, with their errors (CUDA
+C++ Programming Guide, "Intrinsic Functions"; PTX ISA, "sin", "lg2", "ex2").
+
+Does not cover directed rounding, bit fiddling and Bessel functions: a kernel that calls one of those is told so.
+Whether a function takes the operands' types is the compile stage's business.
 """
 
 import math
@@ -57,6 +60,44 @@ def _length(x: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return np.vectorize(lambda one: int(one).bit_length(), otypes=[np.int64])(_bits(x))
 
 
+def _float32(x: npt.ArrayLike) -> Array:
+    """Rounded to float32, in float64 for what comes next."""
+    return np.asarray(x).astype(np.float32).astype(np.float64)
+
+
+def _to_bits(x: Array, bits: int) -> Array:
+    """Rounded to so many bits behind the point."""
+    return np.rint(np.ldexp(x, bits)) * 2.0**-bits
+
+
+def _of_turns(function: Callable[[Array], Array], x: Array) -> Array:
+    """A sine or a cosine of an angle that is brought to parts of a turn by one product: large ones lose digits."""
+    turns = _float32(x * _float32(0.5 / math.pi))
+    fraction, exponent = np.frexp(function(2 * math.pi * (turns - np.rint(turns))))
+    return np.ldexp(_to_bits(fraction, 21), exponent)
+
+
+def _fast_log2(x: Array) -> Array:
+    found = np.log2(x)
+    return _float32(np.where(np.abs(found) < 1, _to_bits(found, 22), found))
+
+
+def _fast_exp2(x: Array) -> Array:
+    """Two to a power, which is zero where it would be no normal number."""
+    found = _float32(np.exp2(x))
+    return np.where(found < np.finfo(np.float32).tiny, 0.0, found)
+
+
+def _scaled(function: Callable[[Array], Array], factor: float) -> Callable[[Array], Array]:
+    """A power of two of what was multiplied before, in float32."""
+    return lambda x: function(_float32(x * _float32(factor)))
+
+
+def _fast_divide(x: Array, y: Array) -> Array:
+    """A product with the reciprocal, of which there is none for a divisor from 2^126 on."""
+    return np.where((np.abs(y) > 2.0**126) & np.isfinite(y), x * 0.0, x / y)
+
+
 _erf, _erfc = _each(math.erf, math.nan), _each(math.erfc, math.nan)
 
 FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
@@ -87,7 +128,6 @@ FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
     "tgamma": _each(math.gamma, math.inf),
     "finitef": np.isfinite,
     "isfinited": np.isfinite,
-    "fast_dividef": np.divide,
     "add_rn": np.add,
     "sub_rn": np.subtract,
     "mul_rn": np.multiply,
@@ -97,9 +137,18 @@ FUNCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
 _WAYS = (np.rint, np.trunc, np.floor, np.ceil)
 FUNCTIONS |= {f"{name}_rn": FUNCTIONS[name] for name in ("sqrt", "rsqrt", "fma")}
 FUNCTIONS |= {
-    f"fast_{name}f": FUNCTIONS[name] for name in ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10")
+    "fast_sinf": lambda x: _of_turns(np.sin, x),
+    "fast_cosf": lambda x: _of_turns(np.cos, x),
+    "fast_tanf": lambda x: _of_turns(np.sin, x) / _of_turns(np.cos, x),
+    "fast_expf": _scaled(_fast_exp2, math.log2(math.e)),
+    "fast_exp10f": _scaled(_fast_exp2, math.log2(10)),
+    "fast_log2f": _fast_log2,
+    "fast_logf": lambda x: _fast_log2(x) * _float32(math.log(2)),
+    "fast_log10f": lambda x: _fast_log2(x) * _float32(math.log10(2)),
+    "fast_powf": lambda x, y: _fast_exp2(_float32(y * _fast_log2(x))),
+    "fast_tanhf": np.tanh,
+    "fast_dividef": _fast_divide,
 }
-FUNCTIONS |= {"fast_powf": np.power, "fast_tanhf": np.tanh}
 FUNCTIONS |= {
     "erfinv": _inverse_erf,
     "erfcinv": lambda x: _inverse_erf(1 - x),

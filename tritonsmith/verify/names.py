@@ -18,12 +18,14 @@ IMPORTS = {
     "torch.autograd", "triton.tools.tensor_descriptor", "torch.nn.init", "torch.nn.parameter", "triton.runtime",
     "triton.language.math", "triton.language.standard", "torch.amp", "torch.cuda", "torch.cuda.amp", "contextlib",
     "warnings", "abc", "operator", "torch.autograd.function", "torch.nn.modules.utils", "torch.nn.common_types",
-    "triton.language.core", "triton.language.libdevice", "triton.testing", "logging", "numpy",
+    "triton.language.core", "triton.language.libdevice", "triton.testing", "logging", "numpy", "torch.nn.utils",
+    "torch.nn.utils.parametrizations", "copy", "numbers", "packaging",
+    "packaging.version",
 }  # fmt: skip
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
     "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
-    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.cuda.amp", "torch.nn.utils",
+    "torch.special", "torch.fft", "torch.version", "torch.amp", "torch.cuda.amp",
     "triton.language.core", "triton.language.math", "triton.language.standard",
     "triton.runtime", "triton.tools",
 }  # fmt: skip
@@ -79,20 +81,45 @@ LOGGING_OPEN = {
     "NOTSET", "Logger",
 }  # fmt: skip
 """What writes a line; handlers and filters are code that others would run."""
+COPIES = {"copy.copy", "copy.deepcopy"}
+"""What layers are multiplied with; given a second value, it is a table that the caller fills."""
+WEIGHTS_OPEN = {
+    "weight_norm", "spectral_norm", "remove_weight_norm", "remove_spectral_norm", "parametrizations",
+    "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
+    "parameters_to_vector", "vector_to_parameters",
+}  # fmt: skip
+"""What a constructor does to its layers, which keep their weights under other names then."""
 WARNINGS_OPEN = {"warn", "filterwarnings", "simplefilter", "catch_warnings"}
 """What writes a warning or keeps one quiet; what shows or formats one is told who called."""
 DRIVER_OPEN = {
     "get_active_torch_device", "get_current_target", "get_current_device", "get_current_stream", "utils",
-    "get_device_capability", "get_device_interface", "get_device_properties",
+    "get_device_capability", "get_device_properties",
 }  # fmt: skip
-"""What may be asked of `triton.runtime.driver.active`; the rest is how kernels are launched and measured."""
+"""What may be asked of `triton.runtime.driver.active`; the rest is how kernels are launched and measured, or hands over
+the module `torch.cuda`. Of its `utils` one function may be called: others load binaries and launch them."""
 TRITON_TESTING_OPEN = {"perf_report", "Benchmark"}
 """What describes a benchmark; what runs one has no place in a forward."""
+OPEN_OF = {
+    "operator": OPERATOR_OPEN,
+    "logging": LOGGING_OPEN,
+    "warnings": WARNINGS_OPEN,
+    "triton.testing": TRITON_TESTING_OPEN,
+    "copy": {"copy", "deepcopy"},
+    "numbers": {"Number", "Integral", "Real"},
+    "packaging": {"version"},
+    "packaging.version": {"Version", "parse"},
+    "torch.nn.utils": WEIGHTS_OPEN,
+    "torch.nn.utils.parametrizations": {"weight_norm", "spectral_norm", "orthogonal"},
+}
+"""Modules of which no more than this may be used."""
 NUMPY_FUNCTIONS = {
-    f"numpy.{name}" for name in ("prod", "sqrt", "exp", "log", "log2", "log10", "ceil", "floor")
+    f"numpy.{name}"
+    for name in (
+        "prod", "sqrt", "exp", "log", "log2", "log10", "ceil", "floor", "float32", "float64", "int32", "int64",
+    )
 }  # fmt: skip
-"""What constants and sizes are computed with, called on one value: a second one is where the results go. None reads a
-file or an address; of a tensor they ask `__array__`, which `work` sees."""
+"""What constants and sizes are computed with, or rounded by, called on one value: a second one is where the results go.
+None reads a file or an address; of a tensor they ask `__array__`, which `work` sees."""
 NUMPY_OPEN = NUMPY_FUNCTIONS | {"numpy", "numpy.pi", "numpy.e", "numpy.inf", "numpy.nan"}
 
 
@@ -104,6 +131,7 @@ HINTS = {
     "torch.library": "call the function that launches the kernel",
     "triton.constexpr_function": "compute constants on the host, or by tl.constexpr in a @triton.jit function",
     "triton.testing": "measure under `if __name__ == '__main__'`",
+    "copy": "copy and deepcopy are, called on one value in a constructor",
     "numpy": "pi, sqrt, prod and the like are, on one number or shape",
     "logging": "getLogger and the functions that write a line are",
     "warnings": "warn and the filters are",
@@ -195,6 +223,8 @@ def _object(path: str) -> object:
 
 def _asks_the_driver(names: Sequence[str]) -> bool:
     """Whether what follows `triton.runtime.driver` only asks for what the GPU is."""
+    if names[1:2] == ["utils"] and names[2:] not in ([], ["get_device_properties"]):
+        return False
     return not names or (names[0] == "active" and (len(names) == 1 or names[1] in DRIVER_OPEN))
 
 
@@ -208,17 +238,11 @@ def closed(path: str) -> str | None:
         return path
     if parts[0] in _ROOTS and any(part.startswith("_") and part not in SPECIAL for part in parts[1:]):
         return path
-    if parts[0] == "operator" and len(parts) > 1 and parts[1] not in OPERATOR_OPEN:
+    if any(path.startswith(f"{of}.") and path[len(of) + 1 :].split(".")[0] not in OPEN_OF[of] for of in OPEN_OF):
         return path
     if parts[0] == "numpy" and path not in NUMPY_OPEN:
         return path
-    if parts[0] == "logging" and len(parts) > 1 and parts[1] not in LOGGING_OPEN:
-        return path
-    if parts[0] == "warnings" and len(parts) > 1 and parts[1] not in WARNINGS_OPEN:
-        return path
     if parts[:3] == ["triton", "runtime", "driver"] and not _asks_the_driver(parts[3:]):
-        return path
-    if parts[:2] == ["triton", "testing"] and len(parts) > 2 and parts[2] not in TRITON_TESTING_OPEN:
         return path
     if parts[0] != "torch" or len(parts) < 2:
         return None

@@ -13,6 +13,7 @@ import torch
 
 from tritonsmith.tasks.values import leaves
 from tritonsmith.types import Mismatch
+from tritonsmith.verify.ties import Pick
 
 TOLERANCE = {
     torch.float64: 1e-9,
@@ -61,6 +62,8 @@ class Truth:
     """By an output's path, what every comparison with it needs; filled by the first."""
     ranges: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict, compare=False)
     """By the path of an output of integers the least and the greatest that `nearby` gave; filled when it is asked."""
+    picks: Callable[[], list[Pick]] | None = field(default=None, compare=False)
+    """What the reference orders in the task's own dtype, run anew; None where no integer hangs on that."""
 
 
 @dataclass(frozen=True)
@@ -234,10 +237,25 @@ def _unsettled(truth: Truth, path: str, native: torch.Tensor, got: torch.Tensor,
         return False
     least, greatest = truth.ranges[path]
     given = got.to(torch.int64)
-    strays = int(((given < least) | (given > greatest)).sum())
+    outside = (given < least) | (given > greatest)
     halves = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in leaves(truth.native))
-    few = not halves or int(unequal.sum()) <= TIES * native.numel()
-    return few and strays <= STRAYS * int((least < greatest).sum())
+    if halves and int(unequal.sum()) > TIES * native.numel():
+        return False
+    pick = _picked(truth, native)
+    if pick is not None and pick.repeats(got):
+        return False
+    allowed = STRAYS * int((least < greatest).sum())
+    if pick is not None and int(outside.sum()) > allowed:
+        outside &= ~pick.as_good(got).reshape(outside.shape)
+    return int(outside.sum()) <= allowed
+
+
+def _picked(truth: Truth, native: torch.Tensor) -> Pick | None:
+    """What was ordered whose places an output is."""
+    for pick in truth.picks() if truth.picks is not None else ():
+        if pick.places.numel() == native.numel() and torch.equal(pick.places.flatten(), native.flatten().long()):
+            return pick
+    return None
 
 
 def _widen(ranges: dict[str, tuple[torch.Tensor, torch.Tensor]], truth: Truth, output: object) -> None:

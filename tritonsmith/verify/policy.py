@@ -12,7 +12,7 @@ from tritonsmith.types import Finding
 from tritonsmith.verify.asking import kernel_python
 from tritonsmith.verify.innards import FRAMES, innards
 from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
-from tritonsmith.verify.names import IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
+from tritonsmith.verify.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
 from tritonsmith.verify.patches import patches
 from tritonsmith.verify.scopes import own_names
 from tritonsmith.verify.telltales import telltales
@@ -46,7 +46,7 @@ COMMON = {
     "os", "sys", "time", "random", "logging", "warnings", "copy", "operator", "abc", "contextlib", "json", "re",
     "string", "numpy", "inspect", "pathlib", "textwrap", "pprint", "statistics", "numbers", "types", "traceback",
     "torch.utils", "torch.utils.benchmark", "torch.utils.cpp_extension", "triton.testing", "triton.compiler", "gc",
-    "datetime", "argparse",
+    "datetime", "argparse", "packaging", "packaging.version", "torch.nn.utils", "torch.nn.utils.parametrizations",
 }  # fmt: skip
 """Modules that may be imported where no name of them is used."""
 STRICTER = {
@@ -295,7 +295,7 @@ def _attributes(module: Module) -> Iterator[Finding]:
         if path is not None and (shut := closed(path)) is not None:
             message = f"{shut} is not allowed{advice(shut)}"
             yield Finding(rule="torch-attribute", message=message, line=getattr(node, "lineno", None))
-        elif path in NUMPY_FUNCTIONS and not isinstance(node, ast.Call) and id(node) not in alone:
+        elif path in NUMPY_FUNCTIONS | COPIES and not isinstance(node, ast.Call) and id(node) not in alone:
             message = f"{path} may only be called, on one value"
             yield Finding(rule="torch-attribute", message=message, line=getattr(node, "lineno", None))
         call = node if isinstance(node, ast.Call) and (len(node.args) > 1 or node.keywords) else None
@@ -304,9 +304,19 @@ def _attributes(module: Module) -> Iterator[Finding]:
             yield Finding(rule="launch-time", message=message, line=call.lineno)
         if call is not None and module.path(call.func) == "functools.wraps":
             yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
+    yield from _copies(module)
     yield from patches(module)
     yield from telltales(module)
     yield from _loose_modules(module, module.tree, frozenset(), asked)
+
+
+def _copies(module: Module) -> Iterator[Finding]:
+    """Copies that `forward` makes of objects: a state that each call has of its own hides what the calls before did."""
+    for root in module.reached():
+        for node in walk(root):
+            if isinstance(node, (ast.Name, ast.Attribute)) and module.path(node) in COPIES:
+                message = f"{module.path(node)} is for constructors; clone a tensor in forward"
+                yield Finding(rule="torch-attribute", message=message, line=node.lineno)
 
 
 def _loose_modules(module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int]) -> Iterator[Finding]:

@@ -210,6 +210,11 @@ class _Recorder:
             _line = None
 
 
+def varies(value: object) -> bool:
+    """Whether another program may have a value otherwise, as far as a recording tells."""
+    return type(value) is _Varying
+
+
 def _place(argument: object) -> "int | _Group | None":
     """Which of the values an argument is, or holds."""
     if type(argument) is _Varying:

@@ -17,7 +17,7 @@ from tritonsmith.tasks.values import leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.observe import numbers
-from tritonsmith.verify.ties import Ties
+from tritonsmith.verify.ties import Pick, Ties, noted
 
 _HALVES = (torch.float16, torch.bfloat16)
 _NUDGE = 4.0
@@ -61,7 +61,12 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
         with Ties(number, unit):
             return forward(double, moved)
 
-    return Truth(exact, native, nearby, summed, kind=kind)
+    def picks() -> list[Pick]:
+        with noted() as found:
+            forward(used(model, earlier) if earlier else model, inputs)
+        return found
+
+    return Truth(exact, native, nearby, summed, kind=kind, picks=picks)
 
 
 def _answer(model: nn.Module, inputs: list[object]) -> object:

@@ -13,6 +13,7 @@ and `with torch.set_grad_enabled(False):` becomes `with torch.no_grad():`, which
 around a launch become the functions that they are: `@torch.library.custom_op("ns::name", mutates_args=...)` and
 `triton_op` are taken off, functions for `register_fake` left out whole, `wrap_triton(kernel)` is `kernel`, a call of
 `torch.ops.ns.name` one of the function. An operator that has more than that (kernels, gradients) stays as it is.
+Liger-Kernel's `compare_version`, where it is asked for Triton's version alone, reads that instead of importing by name.
 
 What is not of exactly this form stays as it is, for the rules to refuse, and so does all of it where a name that it
 begins with may stand for something else. Lines keep their numbers; what is kept and shown is the source as it came.
@@ -35,6 +36,16 @@ _LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "NOTSET"}
 _IMPORT = re.compile(r"^(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 _NAME = re.compile(r"(?!aten::|prims?::|torch|quantized::|inductor)[A-Za-z_]\w*::[A-Za-z_]\w*")
 """Names of operators, but for those of torch's own."""
+_COMPARES = """
+def {name}(package, operator, target):
+    try:
+        pkg = importlib.import_module(package)
+    except ImportError:
+        return False
+    pkg_version = Version(pkg.__version__)
+    return operator(pkg_version, Version(target))
+"""
+"""Liger-Kernel's function, as its kernels' files have it, without annotations."""
 
 
 def unwrapped(source: str) -> str:
@@ -50,6 +61,7 @@ def unwrapped(source: str) -> str:
         _gradients(sheet)
         _operators(sheet)
         _Wraps(sheet).visit(sheet.tree)
+        _versions(sheet)
         _imports(sheet)
         text = sheet.text()
         # Text and tree were changed apart, and must agree.
@@ -311,6 +323,50 @@ class _Wraps(ast.NodeTransformer):
             self._sheet.write(node.func, "")
             return node.args[0]
         return self.generic_visit(node)
+
+
+def _versions(sheet: _Sheet) -> None:
+    """Functions that compare the version of a module by its name, of which Triton's alone is asked."""
+    for node in sheet.tree.body:
+        if isinstance(node, ast.FunctionDef) and _compares(sheet, node) and _asks_of_triton(sheet, node.name):
+            tried, versioned = node.body[0], node.body[1]
+            sheet.drop(tried)
+            for part in ast.walk(versioned):
+                if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+                    sheet.write(part.value, "triton")
+                    part.value.id = "triton"
+
+
+def _compares(sheet: _Sheet, node: ast.FunctionDef) -> bool:
+    """Whether a function is that of Liger-Kernel, and its names, and Triton's, stand for what they should."""
+    plain = ast.parse(ast.unparse(node)).body[0]
+    for part in ast.walk(plain):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+        elif isinstance(part, ast.FunctionDef):
+            part.returns = None
+    named = {part.id: part for part in ast.walk(node) if isinstance(part, ast.Name)}
+    known = {"importlib": "importlib", "Version": "packaging.version.Version"}
+    same = ast.dump(plain) == ast.dump(ast.parse(_COMPARES.format(name=node.name)).body[0])
+    triton = ast.copy_location(ast.Name("triton", ast.Load()), node)
+    return (
+        same
+        and sheet.times(node.name) == 1
+        and sheet.path(triton) == "triton"
+        and all(sheet.path(named[name]) == path for name, path in known.items())
+    )
+
+
+def _asks_of_triton(sheet: _Sheet, name: str) -> bool:
+    """Whether a function of that name is only called, with Triton's name first."""
+    calls = [part for part in ast.walk(sheet.tree) if isinstance(part, ast.Call)]
+    asked = {id(call.func) for call in calls if call.args and _is_text(call.args[0], "triton")}
+    uses = [part for part in ast.walk(sheet.tree) if isinstance(part, ast.Name) and part.id == name]
+    return all(id(use) in asked for use in uses)
+
+
+def _is_text(node: ast.expr, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
 
 
 def _imports_others(source: str) -> bool:

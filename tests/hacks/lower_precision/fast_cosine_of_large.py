@@ -1,0 +1,26 @@
+# task: own
+# rule: mismatch
+# The same of a cosine, as of the angles of far positions.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+from triton.language.extra.cuda import libdevice
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    o = pid * BLOCK + tl.arange(0, BLOCK)
+    m = o < n
+    x = tl.load(x_ptr + o, mask=m)
+    tl.store(out_ptr + o, libdevice.fast_cosf(x) * 2.0, mask=m)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        out = torch.empty_like(x)
+        n = x.numel()
+        kernel[(triton.cdiv(n, 1024),)](x, out, n, BLOCK=1024)
+        return out
