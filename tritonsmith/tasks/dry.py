@@ -21,7 +21,7 @@ _PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )
 """Names of operators that may take whole numbers for places, where others are nowhere, or for counts of bits."""
-_CHOOSING = re.compile("^arg|topk|sort|kthvalue|median|mode|cummax|cummin|searchsorted|bucketize|pool|unique|nonzero")
+_CHOOSING = re.compile("^arg|^nonzero|topk|sort|kthvalue|median|mode|cummax|cummin|searchsorted|bucketize|pool|unique")
 """Names of operators that may tell the places of values, of which equal ones have several. `max` and `min` do so
 along a dimension."""
 _DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
