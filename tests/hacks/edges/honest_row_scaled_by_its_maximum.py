@@ -14,7 +14,8 @@ def quantise_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
     mask = c < cols
     x = tl.load(x_ptr + row * cols + c, mask=mask, other=0.0).to(tl.float32)
     most = tl.max(tl.abs(x), axis=0)
-    scaled = tl.where(most == 0.0, 1.0, libdevice.rint(x * (127.0 / most)))
+    shares = tl.where(most == 0.0, 1.0, x / most)
+    scaled = libdevice.rint(64.0 * shares)
     tl.store(out_ptr + row * cols + c, scaled.to(tl.int8), mask=mask)
 
 
