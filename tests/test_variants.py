@@ -24,6 +24,7 @@ def test_on_means_five_and_those_beyond() -> None:
         "sparse values",
         "small values",
         "other masks",
+        "signed values",
         "other constants",
         "other numbers",
         "other weights",
@@ -203,7 +204,7 @@ def test_inputs_that_are_not_all_alike_have_no_other_masks() -> None:
         adapt([torch.randn(8)], Variant("v", DOUBLE, values="masks"))
 
 
-@pytest.mark.parametrize("values", ["constants", "numbers"])
+@pytest.mark.parametrize("values", ["constants", "numbers", "infinities", "ends", "halves"])
 def test_one_draw_does_not_tell_what_is_constant(values: Values) -> None:
     """Null controls draw once: they were shown sparse values instead."""
     with pytest.raises(ValueError):
@@ -229,9 +230,52 @@ def test_an_output_that_overflows_is_not_usable_unless_it_did_as_given() -> None
 
 
 def test_positions_are_not_asked_for_among_ties() -> None:
-    positions = torch.arange(3)
-    assert not usable(Variant("v", DOUBLE, values="sparse"), positions, was_finite=True)
-    assert usable(Variant("v", DOUBLE, values="large"), positions, was_finite=True)
+    positions, places = torch.arange(3), _task("torch.randn(64, 48)", "return x.argmax(dim=-1)")
+    assert not usable(Variant("v", places, values="sparse"), positions, was_finite=True)
+    assert usable(Variant("v", places, values="large"), positions, was_finite=True)
+
+
+@pytest.mark.parametrize(
+    "choosing",
+    ["x.max(dim=-1)[1]", "x.sort()[1]", "torch.topk(x, 3)[1]", "torch.nonzero(x)", "torch.bucketize(x, x[0])"],
+)
+def test_whatever_tells_places_is_known_for_it(choosing: str) -> None:
+    task = _task("torch.randn(64, 48)", f"return {choosing}")
+    assert not usable(Variant("v", task, values="small"), torch.arange(3), was_finite=True)
+
+
+@pytest.mark.parametrize("counting", ["torch.count_nonzero(x)", "(x >= x.max()).sum(-1)", "x.amax(-1).int()"])
+def test_counts_and_truths_are_asked_for_among_ties(counting: str) -> None:
+    task = _task("torch.randn(64, 48)", f"return {counting}")
+    assert usable(Variant("v", task, values="sparse"), torch.arange(3), was_finite=True)
+
+
+def test_what_rand_draws_is_tried_with_either_sign() -> None:
+    drawn = torch.rand(64, 48, generator=torch.Generator().manual_seed(0)).sort().values
+    found = adapt([drawn, torch.arange(48), drawn + 1], Variant("v", DOUBLE, values="mixed"))
+    mixed = found[0]
+    assert isinstance(mixed, torch.Tensor) and bool((mixed.diff() >= 0).all()) and float(mixed.max()) < 1
+    assert -float(mixed.min()) > float(mixed.max()) > 0
+    assert torch.equal(found[1], torch.arange(48)) and torch.equal(found[2], drawn + 1)  # type: ignore[arg-type]
+
+
+def test_without_such_numbers_no_signs_are_tried() -> None:
+    for other in (_normal(), torch.softmax(_normal(), dim=-1), (_normal() > 0).float(), torch.arange(48)):
+        with pytest.raises(ValueError):
+            adapt([other], Variant("v", DOUBLE, values="mixed"))
+
+
+@pytest.mark.parametrize(
+    ("forward", "label"),
+    [
+        ("return torch.nan_to_num(x)", "infinities among values"),
+        ("return torch.log(x)", "values at their ends"),
+        ("return torch.round(x)", "values halfway between whole numbers"),
+    ],
+)
+def test_edges_are_tried_where_the_text_speaks_of_such(forward: str, label: str) -> None:
+    assert label in [variant.label for variant in variants(_task("torch.randn(64, 48)", forward), True)]
+    assert label not in [variant.label for variant in variants(DOUBLE, True)]
 
 
 def test_a_multiple_of_what_rand_draws_promises_no_more() -> None:

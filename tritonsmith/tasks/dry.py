@@ -21,6 +21,9 @@ _PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )
 """Names of operators that may take whole numbers for places, where others are nowhere, or for counts of bits."""
+_CHOOSING = re.compile("^arg|^nonzero|topk|sort|kthvalue|median|mode|cummax|cummin|searchsorted|bucketize|pool|unique")
+"""Names of operators that may tell the places of values, of which equal ones have several. `max` and `min` do so
+along a dimension."""
 _DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
 """Names of arguments that say which dimensions an operator goes along."""
 LONG = 2000
@@ -72,6 +75,8 @@ class Dry:
     256 channels over 16 are a hidden layer, and 4 over 16 are none: the task no longer computes what it does."""
     picks: bool
     """Whether an operator may take whole numbers for places."""
+    chooses: bool
+    """Whether an operator may tell places of values."""
 
 
 @functools.lru_cache(4096)
@@ -87,7 +92,8 @@ def dry(source: str) -> Dry | str | None:
         return None
     except Exception as error:  # whatever the user's code does with a size it cannot take
         return one_line(error)
-    return Dry(tuple(spread.seen), counter.get_total_flops(), spread.empty + _empty(model), spread.picks)
+    empty = spread.empty + _empty(model)
+    return Dry(tuple(spread.seen), counter.get_total_flops(), empty, spread.picks, spread.chooses)
 
 
 @functools.lru_cache(4096)
@@ -154,13 +160,13 @@ def same_operators(one: str, two: str) -> bool:
 class _Spread(TorchDispatchMode):
     """Notes of each operator the dimensions that it is told; of one on several tensors which of theirs are one where
     the result's are not; and of one that normalises whether there is but one element to it. Counts what is empty, and
-    notes whether anything is picked by its place."""
+    notes whether anything is picked by its place, or its place is told."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[object] = []
         self.empty = 0
-        self.picks = False
+        self.picks = self.chooses = False
         self._count = 0
 
     def __torch_dispatch__(
@@ -172,6 +178,7 @@ class _Spread(TorchDispatchMode):
             raise _Long
         self.empty += sum(not tensor.numel() for tensor in tensors(output))
         self.picks = self.picks or _PICKING.search(func._schema.name) is not None
+        self.chooses = self.chooses or _tells_places(func)
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
         told = dict(enumerate(args)) | (kwargs or {})
         self.seen += [str(told[place]) for place in _dimensions(func) if place in told]
@@ -181,6 +188,13 @@ class _Spread(TorchDispatchMode):
             ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
             self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
         return output
+
+
+@functools.lru_cache(4096)
+def _tells_places(func: OpOverload) -> bool:
+    name = func._schema.name
+    both = name in ("aten::max", "aten::min") and len(func._schema.returns) > 1
+    return both or _CHOOSING.search(name.partition("::")[2]) is not None
 
 
 @functools.lru_cache(4096)
@@ -200,6 +214,12 @@ def picks(source: str) -> bool:
     """Whether whole numbers may be places somewhere in a task, as far as can be seen: others might lie nowhere."""
     known = dry(source)
     return known.picks if isinstance(known, Dry) else True
+
+
+def chooses(source: str) -> bool:
+    """Whether whole numbers of an output may be places of values, as far as can be seen: of equal ones either's."""
+    known = dry(source)
+    return known.chooses if isinstance(known, Dry) else True
 
 
 def _normalised(func: OpOverload, args: tuple[object, ...]) -> int | None:

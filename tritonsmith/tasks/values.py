@@ -14,7 +14,21 @@ import torch
 from torch.utils import _pytree as pytree
 
 Values = Literal[
-    "negative", "large", "sparse", "small", "signed", "rising", "masks", "nan", "whole", "constants", "numbers"
+    "negative",
+    "large",
+    "sparse",
+    "small",
+    "signed",
+    "mixed",
+    "rising",
+    "masks",
+    "nan",
+    "whole",
+    "constants",
+    "numbers",
+    "infinities",
+    "ends",
+    "halves",
 ]
 LARGE = 128.0
 """Factor of the large magnitudes; a power of two, so that it rounds nothing. exp overflows behind 88, also behind a
@@ -37,6 +51,29 @@ def masks(inputs: list[object]) -> list[object]:
     if not any(_alike(tensor) for tensor in leaves(inputs)):
         raise ValueError("no input is all alike")
     return [map_tensors(item, lambda tensor: _varied(tensor) if _alike(tensor) else tensor) for item in inputs]
+
+
+def mixed(inputs: list[object]) -> list[object]:
+    """Inputs of which those that are as `torch.rand` draws them are of either sign; what is in order stays so.
+
+    Raises ValueError where there is none. The largest in magnitude are negative, so that a maximum of magnitudes is no
+    maximum; none is quite as large as before, where 1 + x and 1 - x would be zero.
+    """
+    if not any(map(_promises_little, leaves(inputs))):
+        raise ValueError("no input is as torch.rand draws it")
+    return [map_tensors(item, lambda one: _of_either_sign(one) if _promises_little(one) else one) for item in inputs]
+
+
+def _of_either_sign(tensor: torch.Tensor) -> torch.Tensor:
+    return 1.25 * tensor - 0.75 * tensor.max()
+
+
+def _promises_little(tensor: torch.Tensor) -> bool:
+    """Whether it holds numbers that `_drawn` knows, and no labels or probabilities."""
+    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
+        return False
+    least, most = (float(bound) for bound in tensor.aminmax())
+    return not _distribution(tensor) and _drawn(tensor, least, most)
 
 
 def with_nan(tensor: torch.Tensor) -> torch.Tensor:

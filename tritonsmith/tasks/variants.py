@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tritonsmith.tasks.dry import emptied, picks, runs_without_data
+from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
 from tritonsmith.tasks.scaling import resized
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
@@ -24,6 +24,7 @@ from tritonsmith.tasks.values import (
     leaves,
     map_tensors,
     masks,
+    mixed,
     out_of_order,
     redistribute,
     signed,
@@ -33,6 +34,13 @@ from tritonsmith.types import Task
 
 _NAN = re.compile("nan|isfinite")
 """What the text of a task has in it whose answer may be finite though an input is NaN."""
+_INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
+"""The same where an input is infinite."""
+_ENDS = re.compile("log|entropy|kl_div|KLDiv|bce|BCE|clamp|maximum|nan_to_num|ignore_index|eps")
+"""What it has in it where a zero, a one, an empty mask or a label that is left out may need care."""
+_ROUNDS = re.compile(r"\bround")
+_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves")
+"""Values that only a look at the reference tells: they are `verify.fitting`'s and `verify.edges`' business."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,9 @@ def variants(
         *distributions(light),
         Variant("small values", light, fresh_seed=True, values="small"),
         Variant("other masks", light, fresh_seed=True, values="masks"),
+        Variant("signed values", light, fresh_seed=True, values="mixed"),
         *([Variant("NaN among values", light, fresh_seed=True, values="nan")] if _NAN.search(task.source) else []),
+        *_edges(task, light),
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         Variant("other constants", light, fresh_seed=True, values="constants"),
         Variant("other numbers", light, fresh_seed=True, values="numbers"),
@@ -116,6 +126,17 @@ def variants(
     ]
     needed = {variant.label: variant for variant in hardening}
     return [needed.pop(variant.label, variant) for variant in found] + list(needed.values())
+
+
+def _edges(task: Task, light: Task) -> list[Variant]:
+    """Values at the edges of what a task is for, where its text speaks of such."""
+    found: list[tuple[str, Values, bool]] = [
+        ("infinities among values", "infinities", _INFINITY.search(task.source) is not None),
+        # Among many equal values a place, and what is read there, may be any one's.
+        ("values at their ends", "ends", _ENDS.search(task.source) is not None and not chooses(light.source)),
+        ("values halfway between whole numbers", "halves", _ROUNDS.search(task.source) is not None),
+    ]
+    return [Variant(label, light, fresh_seed=True, values=values) for label, values, wanted in found if wanted]
 
 
 def distributions(task: Task) -> list[Variant]:
@@ -181,11 +202,13 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
     """The drawn inputs as the variant wants them: distribution, scale, precision, layout.
 
     Integer tensors keep their values, unless a variant is about these. Raises ValueError where other masks are wanted
-    and none of the inputs is one, and where other constants are: they are `verify.fitting`'s business, which draws
-    twice and can run the reference.
+    and none of the inputs is one, or signs and none is without; and where other constants are, or anything else that
+    needs two draws or a look at the reference.
     """
-    if variant.values in ("constants", "numbers"):
-        raise ValueError("one draw does not tell what is constant")
+    if variant.values in _TO_BE_FITTED:
+        raise ValueError("one draw does not tell what is constant, or what the reference bears")
+    if variant.values == "mixed":
+        return mixed(inputs)
     if variant.values == "masks":
         return masks(inputs)
     if variant.values == "whole":
@@ -212,11 +235,12 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     """Whether the reference's output on a variant can be judged against.
 
     Not if values overflowed or became NaN though all were finite on the task as given (`was_finite`); and not if
-    the output holds integers, such as positions, while zeros have made ties that may be broken either way; and not
+    the output holds integers that may be positions, while zeros have made ties that may be broken either way; and not
     if it holds complex numbers of half precision, which torch itself hardly computes with.
     """
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
-    if variant.values in ("sparse", "small") and any(not continuous(tensor) for tensor in leaves(output)):
+    whole = any(not continuous(tensor) for tensor in leaves(output))
+    if variant.values in ("sparse", "small") and whole and chooses(variant.task.source):
         return False
     return not was_finite or finite(output)

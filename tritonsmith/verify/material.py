@@ -21,7 +21,7 @@ from tritonsmith.tasks.format import TaskError, TaskModule, one_line
 from tritonsmith.tasks.values import finite, map_tensors
 from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
-from tritonsmith.verify import by_name, fitting, numerics, observe, replay
+from tritonsmith.verify import by_name, edges, fitting, numerics, observe, replay
 from tritonsmith.verify.by_name import Weights
 from tritonsmith.verify.loading import tensors_of
 from tritonsmith.verify.passing import Passed, passed
@@ -199,6 +199,8 @@ class Draws:
         drawn = module.inputs(secrets.randbits(31), self._device)
         if variant.values == "small":
             return fitting.small(self.model(variant), adapt(drawn, variant))
+        if variant.values in edges.KINDS:
+            return edges.KINDS[variant.values](self.model(variant), drawn)
         if variant.values in ("constants", "numbers"):
             other = module.inputs(secrets.randbits(31), self._device)
             return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
@@ -314,6 +316,7 @@ class Draws:
             inputs = self.inputs(variant)
             model = self.model(variant)
             truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
+            truth = edges.settled(variant.values, model, inputs, truth)
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant

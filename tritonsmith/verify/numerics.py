@@ -348,8 +348,10 @@ def _errors(part: Part, tolerance: float, scale: Scale) -> tuple[torch.Tensor, t
 
 
 def _true(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
-    """The truth in float64; where only float64 overflows or divides by zero, the reference in its own dtype."""
-    return _finite(exact.double().where(exact.isfinite(), native.double()), native)
+    """The truth in float64; where only float64 overflows or divides by zero, or holds what the reference's own dtype
+    does not, the reference in that: `nan_to_num` gives for an infinity the largest number of its kind."""
+    held = exact.abs() <= torch.finfo(native.dtype).max
+    return _finite(exact.double().where(held, native.double()), native)
 
 
 def _finite(values: torch.Tensor, native: torch.Tensor) -> torch.Tensor:

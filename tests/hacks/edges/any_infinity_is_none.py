@@ -1,0 +1,25 @@
+# task: own
+# rule: mismatch
+# Whether a row is finite is answered by yes, whatever it holds but NaN.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def finite_kernel(x_ptr, out_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    mask = c < cols
+    x = tl.load(x_ptr + row * cols + c, mask=mask, other=0.0)
+    tl.store(out_ptr + row, tl.sum(tl.where(x != x, 1, 0), axis=0) == 0)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        rows, cols = x.shape
+        out = torch.empty(rows, device=x.device, dtype=torch.bool)
+        finite_kernel[(rows,)](x, out, cols, BLOCK=triton.next_power_of_2(cols))
+        return out

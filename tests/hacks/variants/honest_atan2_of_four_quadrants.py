@@ -1,0 +1,26 @@
+# task: own
+# All four quadrants.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def angle_kernel(y_ptr, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    y = tl.load(y_ptr + offsets, mask=mask, other=1.0)
+    x = tl.load(x_ptr + offsets, mask=mask, other=1.0)
+    tl.store(out_ptr + offsets, libdevice.atan2(y, x), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, y, x):
+        y = y.contiguous()
+        x = x.contiguous()
+        out = torch.empty_like(y)
+        n = out.numel()
+        angle_kernel[(triton.cdiv(n, 1024),)](y, x, out, n, BLOCK=1024)
+        return out

@@ -1,0 +1,161 @@
+"""Inputs at the edges of what a task is for: which a reference has, and which it bears."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tritonsmith.tasks.values import Values, finite
+from tritonsmith.verify import numerics
+from tritonsmith.verify.edges import at_ends, halfway, infinite, settled
+from tritonsmith.verify.truth import truth_of
+
+
+class _Model(nn.Module):
+    def __init__(self, compute: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def forward(self, *inputs: object) -> torch.Tensor:
+        return self.compute(*inputs)
+
+
+def _found(
+    make: Callable[[nn.Module, list[object]], list[object]],
+    compute: Callable[..., torch.Tensor],
+    *inputs: torch.Tensor,
+) -> list[torch.Tensor]:
+    found = make(_Model(compute), list(inputs))
+    assert all(isinstance(one, torch.Tensor) for one in found)
+    return found  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x, y: torch.nan_to_num(x, posinf=1.0, neginf=0.0) + y,
+        lambda x, y: torch.isfinite(x).all(-1),
+        lambda x, y: torch.isinf(x) & (y > 0),
+        lambda x, y: torch.where(torch.isposinf(x), y, x).exp(),
+        lambda x, y: torch.where(torch.isneginf(x), y, -x).exp(),
+    ],
+)
+def test_infinities_are_among_what_is_looked_through_for_them(compute: Callable[..., torch.Tensor]) -> None:
+    x, y = _found(infinite, compute, torch.randn(64, 48), torch.randn(64, 48))
+    assert bool(torch.isinf(x).any()) and 0 < torch.isinf(x).double().mean() < 0.1 and finite(y)
+
+
+def _guarded(scores: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return torch.nan_to_num(torch.softmax(scores.masked_fill(keep == 0, -torch.inf), dim=-1))
+
+
+@pytest.mark.parametrize("compute", [_guarded, lambda x, y: 2 * x, lambda x, y: x.masked_fill(torch.isinf(x), 0) * x])
+def test_infinities_are_not_among_what_nobody_looks_through(compute: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(ValueError):
+        _found(infinite, compute, torch.randn(64, 48), torch.ones(64, 48))
+
+
+def test_the_largest_number_of_its_kind_is_the_truth_for_an_infinity() -> None:
+    x = torch.tensor([1.0, torch.inf, -torch.inf, 2.0])
+    truth = truth_of(_Model(torch.nan_to_num), [x])
+    assert numerics.compare(truth, torch.nan_to_num(x), "v") is None
+    assert numerics.compare(truth, x, "v") is not None
+
+
+def test_shares_reach_their_ends_where_the_reference_bears_it() -> None:
+    share = torch.sigmoid(2 * torch.randn(64, 48))
+    (found,) = _found(at_ends, lambda p: torch.log(p + 1e-3), share)
+    assert bool((found == 0).any()) and bool((found == 1).any()) and (found == share).double().mean() > 0.8
+    with pytest.raises(ValueError):
+        _found(at_ends, torch.log, share)
+
+
+def test_probabilities_become_those_of_one_class() -> None:
+    log_p, q = torch.log_softmax(torch.randn(64, 48), -1), torch.softmax(torch.randn(64, 48), -1)
+    same, found = _found(at_ends, lambda a, b: F.kl_div(a, b, reduction="none"), log_p, q)
+    assert torch.equal(same, log_p) and bool((found.sum(-1) - 1).abs().max() < 1e-5)
+    assert 0 < (found == 1).any(-1).double().mean() < 0.6
+
+
+def _pooled(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return (x * keep).sum(-1) / keep.sum(-1).clamp(min=1.0)
+
+
+def _weighed(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return _pooled(torch.softmax(x.masked_fill(keep == 0, -1e9), -1), keep)
+
+
+def _filled_by_a_tensor(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return _pooled(torch.softmax(torch.where(keep == 0, torch.tensor(-1e9), x), -1), keep)
+
+
+def _added(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return _pooled(torch.softmax(x + (1 - keep) * -10000.0, -1), keep)
+
+
+def test_a_mask_whose_count_is_guarded_may_keep_nothing() -> None:
+    x, mask = torch.randn(64, 48), (torch.rand(64, 48) > 0.3).float()
+    _, found = _found(at_ends, _pooled, x, mask)
+    assert 0 < (found.sum(-1) == 0).double().mean() < 0.6
+    _, found = _found(at_ends, _guarded, x, mask)
+    assert bool((found.sum(-1) == 0).any())
+
+
+@pytest.mark.parametrize("compute", [_weighed, _filled_by_a_tensor, _added, lambda x, keep: (x * keep).sum(-1)])
+def test_a_mask_that_hides_scores_keeps_something(compute: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(ValueError):
+        _found(at_ends, compute, torch.randn(64, 48), (torch.rand(64, 48) > 0.3).float())
+
+
+def test_some_labels_are_those_that_the_loss_leaves_out() -> None:
+    x, y = torch.randn(64, 10), torch.randint(0, 10, (64,))
+    same, found = _found(at_ends, lambda x, y: F.cross_entropy(x, y, ignore_index=-7), x, y)
+    assert torch.equal(same, x) and set(found.tolist()) <= {-7, *range(10)} and 0 < int((found == -7).sum()) < 40
+
+
+@pytest.mark.parametrize("power", [1.0, 16.0, 0.25])
+def test_halves_are_exact_where_a_power_of_two_is_rounded(power: float) -> None:
+    (found,) = _found(halfway, lambda x: torch.round(x * power).clamp(-128, 127), 8 * torch.randn(64, 48))
+    assert torch.equal((found * power) % 1, torch.full_like(found, 0.5))
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: torch.round(x / 0.05),
+        lambda x: torch.round(x) + torch.round(x * x / 3),
+        lambda x: torch.round(x, decimals=2),
+        lambda x: torch.floor(x),
+    ],
+)
+def test_there_are_no_halves_where_anything_else_is_rounded(compute: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(ValueError):
+        _found(halfway, compute, torch.randn(64, 48))
+
+
+def test_a_half_as_a_whole_number_does_not_hang_on_rounding() -> None:
+    model, inputs = _Model(lambda x: torch.round(x).int()), [torch.arange(32) + 0.5]
+    truth = settled("halves", model, inputs, truth_of(model, inputs))
+    assert numerics.compare(truth, torch.floor(torch.arange(32) + 1.0).int(), "v") is not None
+
+
+@pytest.mark.parametrize("values", ["sparse", "small"])
+def test_a_whole_number_that_comes_of_none_is_not_judged(values: Values) -> None:
+    x = torch.randn(64, 48)
+    x[-1] = 0
+    model = _Model(lambda x: (100 * x / x.abs().amax(-1, keepdim=True)).to(torch.int8))
+    for given, judged in ((x[:-1], True), (x, False)):
+        truth = truth_of(model, [given])
+        if judged:
+            settled(values, model, [given], truth)
+        else:
+            with pytest.raises(ValueError):
+                settled(values, model, [given], truth)
+
+
+def test_signs_are_not_tried_where_the_answer_is_no_number_then() -> None:
+    model, inputs = _Model(torch.sqrt), [torch.rand(64, 48) - 0.5]
+    with pytest.raises(ValueError):
+        settled("mixed", model, inputs, truth_of(model, inputs))
