@@ -283,7 +283,7 @@ def install(launches: Launches) -> None:
     quotes.install()
 
 
-def _broken(current: Sequence[Shadow | Tally], rule: str, message: str) -> None:
+def _broken(current: Sequence[Shadow | Tally | Sample], rule: str, message: str) -> None:
     """Note a promise that does not hold, where values are what they are on a GPU."""
     if current and isinstance(current[-1], Shadow):
         current[-1].misused(rule, message)
