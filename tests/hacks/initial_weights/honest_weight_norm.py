@@ -38,7 +38,5 @@ class ModelNew(nn.Module):
         CO = v.shape[0]
         y = torch.empty(N, CO, L, device=x.device, dtype=x.dtype)
         block = triton.next_power_of_2(CI * self.k)
-        wn_conv1d[(N, CO, triton.cdiv(L, 128))](
-            x, g, v, self.conv.bias, y, CI, CO, L, K=self.k, BW=block, BL=128
-        )
+        wn_conv1d[(N, CO, triton.cdiv(L, 128))](x, g, v, self.conv.bias, y, CI, CO, L, K=self.k, BW=block, BL=128)
         return y
