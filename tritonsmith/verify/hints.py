@@ -98,5 +98,17 @@ def install(note: Callable[[str, str], None]) -> None:
                 setattr(lang, name, partial(promised, name=name))
 
     interpreter._patch_lang_core = patch_lang_core
-    for name in _NAMES:  # by whatever name a kernel calls them
-        setattr(interpreter.interpreter_semantic, name, partial(promised, name=name))
+    for name in _NAMES:
+        _stand_in(getattr(tl.core, name), partial(promised, name=name))
+
+
+def _stand_in(builtin: Any, promised: Callable[[object, object], object]) -> None:  # noqa: ANN401
+    """Let a function of Triton's do this in the interpreter, by any name that a kernel has for it."""
+    inside = dict(zip(builtin.__code__.co_freevars, builtin.__closure__, strict=True))["fn"]
+    original = inside.cell_contents
+
+    def told(input: object, values: object, _semantic: object = None) -> object:
+        here = _semantic is interpreter.interpreter_semantic
+        return promised(input, values) if here else original(input, values, _semantic=_semantic)
+
+    inside.cell_contents = told

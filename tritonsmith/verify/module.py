@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tritonsmith.source import walk
-from tritonsmith.verify.names import READABLE, canonical, star
+from tritonsmith.verify.names import COMMON_WORDS, READABLE, canonical, star
 
 
 class Module:
@@ -101,7 +101,7 @@ class Module:
         while (taken := step(node)) is not None:
             node, name = taken
             parts.append(name)
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or (node.id in COMMON_WORDS and node.id not in self.aliases):
             return None
         return canonical(".".join([self.aliases.get(node.id, node.id), *reversed(parts)]))[0]
 

@@ -22,6 +22,8 @@ IMPORTS = {
     "torch.nn.utils.parametrizations", "copy", "numbers", "packaging",
     "packaging.version",
 }  # fmt: skip
+COMMON_WORDS = {"copy", "numbers", "packaging"}
+"""Modules whose names people give to functions and values of their own; they are meant where they are imported."""
 IMPORT_TREES = ("triton.language.extra",)
 MODULES = IMPORTS | {
     "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.cuda", "torch.autograd.function", "torch.linalg",
