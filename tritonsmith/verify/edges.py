@@ -1,4 +1,4 @@
-"""Inputs at the edges of what a task is for: infinities, ends of an interval, labels left out, halves to be rounded.
+"""Inputs at the edges of what a task is for: infinities, empty masks, labels left out, halves to be rounded.
 
 Kernels that are right in the midst of their inputs may be wrong there, and draws do not come there. Which edges a task
 has its reference shows: what it asks of infinities it may be given them, of a label that it leaves out there may be
@@ -28,8 +28,6 @@ _SOME = 1 / 16
 """Share of values that are put to an edge."""
 _ROWS = 1 / 4
 """Share of rows, or of labels, that are."""
-_ENOUGH = 16
-"""Values at least of which an interval is told."""
 _ASKS = {"isinf", "isposinf", "isneginf", "nan_to_num"}
 """Operators that ask for infinities; `isfinite` comes as a comparison of magnitudes with one."""
 _GUARDS = {"clamp", "clamp_min", "maximum"}
@@ -152,7 +150,10 @@ def infinite(model: nn.Module, inputs: list[object]) -> list[object]:
 
 
 def at_ends(model: nn.Module, inputs: list[object]) -> list[object]:
-    """Zeros and ones for shares, one class for probabilities, empty masks, labels left out: each that is borne."""
+    """Empty masks, and labels left out: each that is borne.
+
+    Shares of exactly 0 or 1 are not among them: a logarithm without a guard is right for every draw.
+    """
     watch = _watched(model, inputs)
     found = list(leaves(inputs))
     for place, tensor in enumerate(leaves(inputs)):
@@ -222,21 +223,10 @@ def _ends(tensor: torch.Tensor, place: int, watch: _Watch) -> Iterator[torch.Ten
         return
     if place in watch.ignored:
         yield tensor.masked_fill(_draw(tensor) < _ROWS, watch.ignored[place])
-    elif bool(((tensor == 0) | (tensor == 1)).all()):
-        if tensor.dim() > 1 and place in watch.guarded - watch.filled:
-            yield tensor * (_draw(tensor[..., :1]) >= _ROWS).to(tensor.dtype)
-    elif tensor.is_floating_point() and float(tensor.min()) >= 0:
-        if (dim := _probable(tensor)) is not None:
-            one = torch.zeros_like(tensor).scatter(dim, tensor.argmax(dim, keepdim=True), 1.0)
-            yield one.where(_draw(tensor.narrow(dim, 0, 1)) < _ROWS, tensor)
-        elif tensor.numel() > _ENOUGH and float(tensor.min()) < 0.1 and 0.9 < float(tensor.max()) <= 1:
-            yield _sown(tensor, (0.0, 1.0), 2 * _SOME)
-
-
-def _probable(tensor: torch.Tensor) -> int | None:
-    """The dimension, the last or the second, along which there are probabilities."""
-    dims = (-1, min(1, tensor.dim() - 1))
-    return next((dim for dim in dims if bool(((tensor.sum(dim) - 1).abs() < 1e-3).all())), None)
+        return
+    truths = bool(((tensor == 0) | (tensor == 1)).all())
+    if truths and tensor.dim() > 1 and place in watch.guarded - watch.filled:
+        yield tensor * (_draw(tensor[..., :1]) >= _ROWS).to(tensor.dtype)
 
 
 def _power(tensor: torch.Tensor, operand: torch.Tensor) -> float | None:
