@@ -36,6 +36,8 @@ _FILLS = {"masked_fill", "where", "mul", "add", "sub", "rsub"}
 _LARGE = 1000.0
 """Numbers as large as that stand for minus infinity where a mask fills them in; a kernel may take infinity itself."""
 _LOSSES = {"nll_loss_forward", "nll_loss2d_forward"}
+_UNTOLD = -100
+"""The label that torch's losses leave out where nobody names one: few who write such a loss know of it."""
 
 
 class _Watch(TorchDispatchMode):
@@ -84,8 +86,9 @@ class _Watch(TorchDispatchMode):
             self._sizes[first] = self._places[first]
         if name == "ne" and overload == "Scalar" and args[1] == math.inf:
             self.asked |= {*self._sizes.values()} & of_first
-        if name in _LOSSES and len(read) > 1 and isinstance(args[-1], int) and address(read[1]) in self._places:
-            self.ignored[self._places[address(read[1])]] = args[-1]
+        told = args[-1] if name in _LOSSES and len(read) > 1 else None
+        if isinstance(told, int) and told != _UNTOLD and address(read[1]) in self._places:
+            self.ignored[self._places[address(read[1])]] = told
         if name == "nan_to_num":
             self.guarded |= of_first
         elif name in _FILLS and any(map(self._stands_for_infinity, args)):
