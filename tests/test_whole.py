@@ -66,7 +66,7 @@ def test_a_choice_by_size_is_seen_at_both_sizes(verifier: Verifier) -> None:
     [
         "scale = x.flatten()[0].item()",
         "first = x.flatten()[:2].tolist()",
-        "assert x.isfinite is not None and x.tolist()",
+        "assert x.isfinite is not None and x[0].tolist()",
     ],
 )
 def test_who_looks_at_values_is_launched_on_zeros_of_the_tasks_own_sizes(verifier: Verifier, look: str) -> None:
