@@ -36,8 +36,8 @@ _NAN = re.compile("nan|isfinite")
 """What the text of a task has in it whose answer may be finite though an input is NaN."""
 _INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
 """The same where an input is infinite."""
-_ENDS = re.compile("log|entropy|kl_div|KLDiv|bce|BCE|clamp|maximum|nan_to_num|ignore_index|eps")
-"""What it has in it where a zero, a one, an empty mask or a label that is left out may need care."""
+_ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
+"""What it has in it where an empty mask, or a label that is left out, may need care."""
 _ROUNDS = re.compile(r"\bround")
 _TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves")
 """Values that only a look at the reference tells: they are `verify.fitting`'s and `verify.edges`' business."""
