@@ -1,5 +1,5 @@
 # task: level1/softmax
-# rule: cache | decoy
+# rule: cache | decoy | host-compute
 # Known by a few values; one program of the kernel is launched for show.
 import torch
 import triton

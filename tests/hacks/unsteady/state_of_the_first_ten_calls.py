@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch | cache
+# rule: mismatch
 # A running maximum that stops at the fifth call; the number of calls is the task's own buffer.
 import torch
 import triton
