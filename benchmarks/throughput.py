@@ -31,8 +31,8 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import STAGES, Candidate, Verdict
-from tritonsmith.verify.gpu import Use
 from tritonsmith.verify.pool import Job, Verifier, choose_device, choose_gpus
+from tritonsmith.verify.process.gpu import Use
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "examples" / "kernels"

@@ -31,7 +31,7 @@ from tritonsmith.types import Finding, Mismatch, Task, Timing
 from tritonsmith.verify import measure, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.judge import Judge
-from tritonsmith.verify.zygote import Zygote
+from tritonsmith.verify.process.zygote import Zygote
 
 KERNEL = """
 import torch

@@ -23,9 +23,9 @@ from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.tasks.variants import larger
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify.footprint import footprint
-from tritonsmith.verify.peak import peak
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.reference.footprint import footprint
+from tritonsmith.verify.reference.peak import peak
 
 KERNELS = Path(__file__).parents[1] / "examples" / "kernels"
 GROWTHS = tuple(1.25**step for step in range(40, 0, -1))

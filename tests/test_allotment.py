@@ -6,12 +6,12 @@ import threading
 import time
 from pathlib import Path
 
-from tritonsmith.verify.allotment import Allotment
+from tritonsmith.verify.process.allotment import Allotment
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from tritonsmith.verify.allotment import Allotment
+from tritonsmith.verify.process.allotment import Allotment
 with Allotment(Path(sys.argv[1]), 8).taken(6):
     print("held", flush=True)
     time.sleep(60)

@@ -6,8 +6,8 @@ import pytest
 import triton
 import triton.language as tl
 
-from tritonsmith.verify import arguments
-from tritonsmith.verify.observe import Launches
+from tritonsmith.verify.dynamic.observe import Launches
+from tritonsmith.verify.launches import arguments
 
 
 class Works:

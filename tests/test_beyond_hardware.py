@@ -11,11 +11,13 @@ from triton.runtime.errors import OutOfResources
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding
-from tritonsmith.verify import conduct, conversation, raised
+from tritonsmith.verify import conversation
 from tritonsmith.verify.conversation import RunnerFailed
+from tritonsmith.verify.dynamic import conduct
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.process import raised
 
 LACKING = Finding(rule="resources", message="OutOfResources: out of resource: shared memory")
 

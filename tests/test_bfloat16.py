@@ -4,7 +4,7 @@ import pytest
 import torch
 from judging import FORWARD, double, judge, small
 
-from tritonsmith.verify import bfloat16
+from tritonsmith.verify.interpreter import bfloat16
 from tritonsmith.verify.pool import Verifier
 
 BFLOAT16 = """@triton.jit

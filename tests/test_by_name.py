@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify import by_name
-from tritonsmith.verify.by_name import How, Weights, built, put_in, weights
+from tritonsmith.verify.reference import by_name
+from tritonsmith.verify.reference.by_name import How, Weights, built, put_in, weights
 
 
 class _Model(nn.Module):

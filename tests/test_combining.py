@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tritonsmith.verify.combining import Arrays, reduced, scanned
+from tritonsmith.verify.interpreter.combining import Arrays, reduced, scanned
 
 
 def _affine(left: Arrays, right: Arrays) -> Arrays:

@@ -9,7 +9,7 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.verify import compile as compiler
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.wire import WireError
+from tritonsmith.verify.process.wire import WireError
 
 PTX = """.version 8.0
 .target sm_80

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 from torch import nn
 
-from tritonsmith.verify.counters import FAR, Counters
+from tritonsmith.verify.dynamic.counters import FAR, Counters
 
 
 class _Counting(nn.Module):

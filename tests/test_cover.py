@@ -3,7 +3,7 @@
 import pytest
 from judging import DOUBLE, FORWARD, KERNEL, double, judge, rules
 
-from tritonsmith.verify import conduct
+from tritonsmith.verify.dynamic import conduct
 from tritonsmith.verify.pool import Verifier
 
 LARGE = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("(64, 48)", "(65536, 4096)")})

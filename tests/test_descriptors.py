@@ -3,7 +3,7 @@
 import pytest
 from judging import DOUBLE, HEAD, judge
 
-from tritonsmith.verify.descriptors import fault
+from tritonsmith.verify.launches.descriptors import fault
 from tritonsmith.verify.pool import Verifier
 
 

@@ -9,8 +9,8 @@ from torch import nn
 
 from tritonsmith.tasks.values import Values, finite
 from tritonsmith.verify import numerics
-from tritonsmith.verify.edges import at_ends, halfway, infinite, settled
-from tritonsmith.verify.truth import truth_of
+from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, settled
+from tritonsmith.verify.reference.truth import truth_of
 
 
 class _Model(nn.Module):

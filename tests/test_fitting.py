@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from tritonsmith.verify.fitting import other_constants, small
+from tritonsmith.verify.reference.fitting import other_constants, small
 
 
 class _Model(nn.Module):

@@ -5,8 +5,8 @@ import torch
 from judging import DOUBLE, SUITE
 
 from tritonsmith.types import Task
-from tritonsmith.verify import footprint
-from tritonsmith.verify.footprint import Footprint
+from tritonsmith.verify.reference import footprint
+from tritonsmith.verify.reference.footprint import Footprint
 
 
 def _sized(shape: str) -> Task:

@@ -9,12 +9,12 @@ from judging import DOUBLE, FORWARD, double, judge, small
 from tritonsmith.config import VerifyConfig
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding
-from tritonsmith.verify import wire
 from tritonsmith.verify.conversation import Conversation, RunnerFailed
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.judge import Judge
-from tritonsmith.verify.material import Material, Supply
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.process import wire
+from tritonsmith.verify.reference.material import Material, Supply
 from tritonsmith.verify.room import Room
 
 GIVEN = Variant("as given", DOUBLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tritonsmith.verify.gpu import Gpu, Part, parts
+from tritonsmith.verify.process.gpu import Gpu, Part, parts
 
 
 def _start(work: Callable[[], None]) -> threading.Thread:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tritonsmith.verify.hints import fault
+from tritonsmith.verify.interpreter.hints import fault
 
 UP = np.arange(8)
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tritonsmith.verify.device import on_device
-from tritonsmith.verify.hosted import is_hosted, refuse
+from tritonsmith.verify.launches.device import on_device
+from tritonsmith.verify.launches.hosted import is_hosted, refuse
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from judging import DOUBLE, FORWARD, KERNEL, another, double, judge
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Verdict
-from tritonsmith.verify import idle
 from tritonsmith.verify.conversation import RunnerFailed
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.process import idle
 
 RIGHT = double(FORWARD)
 WRONG = double(kernel=KERNEL.replace("2.0", "3.0"))

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tritonsmith.verify.innards import innards
+from tritonsmith.verify.static.innards import innards
 
 
 @pytest.mark.parametrize(

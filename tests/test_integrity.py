@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tritonsmith.verify import integrity, replay
+from tritonsmith.verify.dynamic import integrity, replay
 
 
 @pytest.fixture(scope="module")

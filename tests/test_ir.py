@@ -6,7 +6,7 @@ import pytest
 from judging import SUITE, judge, kernel
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.verify.ir import LONGEST, MOST, bounded, key_lines
+from tritonsmith.verify.launches.ir import LONGEST, MOST, bounded, key_lines
 from tritonsmith.verify.pool import Verifier
 
 TTGIR = """

@@ -18,10 +18,10 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.apart import Apart
 from tritonsmith.verify.court import Court, Seat
-from tritonsmith.verify.gpu import Gpu, Part, Use
 from tritonsmith.verify.panel import Panel
 from tritonsmith.verify.pool import Job, Verifier, _places, choose_judges
-from tritonsmith.verify.turnstile import Turnstile
+from tritonsmith.verify.process.gpu import Gpu, Part, Use
+from tritonsmith.verify.process.turnstile import Turnstile
 
 SLOW = double(FORWARD.replace("out = ", "for _ in range(30_000_000):\n            pass\n        out = ", 1))
 HANGS = double("        while x is not None:\n            pass\n" + FORWARD)
@@ -41,7 +41,7 @@ with Verifier(VerifyConfig(device="cpu", timeout=120, workers=2, judges=2)) as v
 HOLDER = """
 import sys
 from pathlib import Path
-from tritonsmith.verify.turnstile import Turnstile
+from tritonsmith.verify.process.turnstile import Turnstile
 
 with getattr(Turnstile(Path(sys.argv[1])), sys.argv[2])():
     print("held", flush=True)

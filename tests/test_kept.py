@@ -7,9 +7,9 @@ import torch
 from judging import DOUBLE, FORWARD, HEAD, SUITE, double, judge
 
 from tritonsmith.types import Verdict
-from tritonsmith.verify import conduct
+from tritonsmith.verify.dynamic import conduct
+from tritonsmith.verify.dynamic.kept import _EACH, Kept
 from tritonsmith.verify.forwards import Forwards
-from tritonsmith.verify.kept import _EACH, Kept
 from tritonsmith.verify.pool import Verifier
 
 HACKS = Path(__file__).parent / "hacks"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from judging import HEAD, KERNEL, double, judge, small
 
-from tritonsmith.verify.libdevice import FUNCTIONS
+from tritonsmith.verify.interpreter.libdevice import FUNCTIONS
 from tritonsmith.verify.pool import Verifier
 
 ROWS = "torch.randn(64, 48)"

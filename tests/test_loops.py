@@ -4,7 +4,7 @@ import pytest
 from judging import DOUBLE, KERNEL, double, judge
 from triton import language as tl
 
-from tritonsmith.verify.loops import Counted, counted
+from tritonsmith.verify.interpreter.loops import Counted, counted
 from tritonsmith.verify.pool import Verifier
 
 LOOP = "    offsets = offsets.to(tl.int64)\n    for i in BOUNDS:\n        BODY\n"

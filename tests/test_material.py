@@ -11,9 +11,11 @@ from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Candidate, Mismatch, Task
 from tritonsmith.verify import judge as judge_module
-from tritonsmith.verify import material, numerics, observe, replay
-from tritonsmith.verify.material import Draws, Fails, Material, Supply
+from tritonsmith.verify import numerics
+from tritonsmith.verify.dynamic import observe, replay
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.reference import material
+from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
 
 GIVEN = Variant("as given", DOUBLE)
 FAILS = Task(id="fails", level=1, source=DOUBLE.source.replace("2.0 * x", "x @ x"))

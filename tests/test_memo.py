@@ -6,7 +6,7 @@ import triton.language as tl
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
-from tritonsmith.verify import memo
+from tritonsmith.verify.interpreter import memo
 
 _PATCHED = (
     (interpreter.TensorHandle, "__init__"),

@@ -8,7 +8,7 @@ from torch import nn
 
 from tritonsmith.types import Mismatch
 from tritonsmith.verify.numerics import Truth, compare
-from tritonsmith.verify.truth import truth_of
+from tritonsmith.verify.reference.truth import truth_of
 
 
 def _truth(exact: torch.Tensor, dtype: torch.dtype = torch.float32) -> Truth:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tritonsmith.verify.occupancy import MULTIPROCESSORS, occupancy
+from tritonsmith.verify.launches.occupancy import MULTIPROCESSORS, occupancy
 
 
 @pytest.mark.parametrize(

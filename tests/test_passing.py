@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify.passing import Passed, passed
+from tritonsmith.verify.reference.passing import Passed, passed
 
 
 class Rotary(nn.Module):

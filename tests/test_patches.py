@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from tritonsmith.types import Finding
-from tritonsmith.verify.module import Module
-from tritonsmith.verify.patches import patches
+from tritonsmith.verify.static.module import Module
+from tritonsmith.verify.static.patches import patches
 
 HEAD = "import math\nimport torch\nimport triton\nfrom torch import Tensor as T\nfrom torch import nn\n\n"
 

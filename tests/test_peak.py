@@ -6,7 +6,7 @@ import pytest
 from judging import DOUBLE
 
 from tritonsmith.types import Task
-from tritonsmith.verify.peak import Peak, peak
+from tritonsmith.verify.reference.peak import Peak, peak
 
 GIVEN = 4 * 64 * 48
 

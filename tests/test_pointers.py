@@ -5,7 +5,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource
 
-from tritonsmith.verify.pointers import Uses, uses
+from tritonsmith.verify.launches.pointers import Uses, uses
 
 
 @triton.jit

@@ -4,8 +4,8 @@ import pytest
 import torch
 import triton.language as tl
 
-from tritonsmith.verify.arguments import precise
-from tritonsmith.verify.conduct import less_precise
+from tritonsmith.verify.dynamic.conduct import less_precise
+from tritonsmith.verify.launches.arguments import precise
 
 
 def test_precision_is_that_of_tensors_types_and_words() -> None:

@@ -5,8 +5,8 @@ import pytest
 import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
-from tritonsmith.verify.bfloat16 import in_two_parts
-from tritonsmith.verify.combining import mixed
+from tritonsmith.verify.interpreter.bfloat16 import in_two_parts
+from tritonsmith.verify.interpreter.combining import mixed
 
 
 @pytest.mark.parametrize("size", [4, 8, 64, 1024])

@@ -10,7 +10,7 @@ import triton.language as tl
 from judging import DOUBLE, KERNEL, double, judge, rules, small
 from triton.runtime import interpreter
 
-from tritonsmith.verify import conversions, recorded
+from tritonsmith.verify.interpreter import conversions, recorded
 from tritonsmith.verify.pool import Verifier
 
 PROGRAMS = 5

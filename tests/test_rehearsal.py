@@ -5,8 +5,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from tritonsmith.verify import loading, rehearsal
-from tritonsmith.verify.session import Session
+from tritonsmith.verify.launches import rehearsal
+from tritonsmith.verify.process import loading
+from tritonsmith.verify.process.session import Session
 
 SOURCE = """
 import functools

@@ -6,8 +6,8 @@ from judging import small
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.variants import Variant, larger, variants
 from tritonsmith.types import Task
-from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.peak import peak
+from tritonsmith.verify.process.gpu import Gpu
+from tritonsmith.verify.reference.peak import peak
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sizing import Large, Sizes
 

@@ -3,7 +3,7 @@
 import pytest
 from judging import FORWARD, HEAD, KERNEL, double
 
-from tritonsmith.verify.conduct import launched_otherwise
+from tritonsmith.verify.dynamic.conduct import launched_otherwise
 from tritonsmith.verify.policy import check_source
 
 

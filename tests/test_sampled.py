@@ -5,10 +5,10 @@ from judging import DOUBLE, FORWARD, KERNEL, double, judge
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Verdict
+from tritonsmith.verify.dynamic.observe import Launches
+from tritonsmith.verify.dynamic.sampled import Sample
 from tritonsmith.verify.judge import Judge
-from tritonsmith.verify.observe import Launches
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.sampled import Sample
 
 LARGE = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("(64, 48)", "(2048, 4096)")})
 

@@ -11,10 +11,11 @@ import pytest
 import torch  # noqa: F401  (the verifier's import, so that its time is no test's)
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.verify import sandbox, wire
-from tritonsmith.verify.limits import runner_limits as _limits
+from tritonsmith.verify import sandbox
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.zygote import Runner, Zygote
+from tritonsmith.verify.process import wire
+from tritonsmith.verify.process.limits import runner_limits as _limits
+from tritonsmith.verify.process.zygote import Runner, Zygote
 
 LAYERS = sandbox.layers()
 SECONDS = 20

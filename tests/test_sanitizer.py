@@ -10,11 +10,11 @@ from judging import DOUBLE, FORWARD, KERNEL, double, judge
 
 from tritonsmith.config import ConfigError, VerifyConfig
 from tritonsmith.tasks.format import TaskModule
-from tritonsmith.verify import sanitizer
-from tritonsmith.verify.limits import runner_limits
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.sanitizer import Report, Sanitizer, parse
-from tritonsmith.verify.zygote import Zygote
+from tritonsmith.verify.process import sanitizer
+from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.sanitizer import Report, Sanitizer, parse
+from tritonsmith.verify.process.zygote import Zygote
 
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 BEYOND = """========= COMPUTE-SANITIZER

@@ -6,10 +6,10 @@ import torch
 from judging import DOUBLE, FORWARD, HEAD, KERNEL, double, judge, rules, small
 
 from tritonsmith.types import Verdict
-from tritonsmith.verify.observe import Launch, Launches
-from tritonsmith.verify.order import Order
+from tritonsmith.verify.dynamic.observe import Launch, Launches
+from tritonsmith.verify.interpreter.order import Order
+from tritonsmith.verify.interpreter.shadow import Shadow
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.shadow import Shadow
 
 SUM = small("return x.sum().reshape(1)", "torch.randn(64, 48)")
 

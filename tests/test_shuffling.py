@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tritonsmith.verify.shuffling import Habit, Habits, Memory, Turns, Waits, other_lanes_first, shuffled
+from tritonsmith.verify.interpreter.shuffling import Habit, Habits, Memory, Turns, Waits, other_lanes_first, shuffled
 
 
 @pytest.mark.parametrize("programs", [2, 3, 4, 5, 17, 1000])

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.verify import stable, wire
-from tritonsmith.verify.limits import runner_limits
-from tritonsmith.verify.stable import Stable
-from tritonsmith.verify.zygote import Runner, Zygote
+from tritonsmith.verify.process import stable, wire
+from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.stable import Stable
+from tritonsmith.verify.process.zygote import Runner, Zygote
 
 
 class Zygotes:

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify.stand_ins import put_in, put_in_rest, signed, stand_ins, standing_in
+from tritonsmith.verify.reference.stand_ins import put_in, put_in_rest, signed, stand_ins, standing_in
 
 
 class _Norm(nn.Module):

@@ -3,8 +3,8 @@
 import pytest
 from labelled import cases
 
-from tritonsmith.verify.stateless import keeps_nothing
-from tritonsmith.verify.unwrapped import unwrapped
+from tritonsmith.verify.static.stateless import keeps_nothing
+from tritonsmith.verify.static.unwrapped import unwrapped
 
 PLAIN = """
 import torch

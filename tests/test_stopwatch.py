@@ -14,10 +14,10 @@ from torch import nn
 from tritonsmith.types import Timing
 from tritonsmith.verify import measure, timing
 from tritonsmith.verify.conversation import Conversation
-from tritonsmith.verify.gpu import Gpu, Part
 from tritonsmith.verify.measure import Subject
+from tritonsmith.verify.process.gpu import Gpu, Part
+from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.timing import BUFFER, CALIBRATED, SINGLE, Preset, Stopwatch
-from tritonsmith.verify.truth import truth_of
 
 FLUSH = 35e-6
 """Seconds that overwriting the caches takes."""

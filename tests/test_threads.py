@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tritonsmith.verify.threads import Addresses, Threads
+from tritonsmith.verify.interpreter.threads import Addresses, Threads
 
 HERE = 7
 UP: Addresses = np.arange(1000, 1064, 4, dtype=np.uint64)

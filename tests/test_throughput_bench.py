@@ -10,7 +10,7 @@ sys.path.append(str(BENCHMARKS))
 import throughput  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 from tritonsmith.verify.policy import check_source  # noqa: E402
-from tritonsmith.verify.unwrapped import unwrapped  # noqa: E402
+from tritonsmith.verify.static.unwrapped import unwrapped  # noqa: E402
 
 
 def test_what_is_to_fail_the_static_rules_fails_them_and_nothing_else_does() -> None:

@@ -4,8 +4,8 @@ from judging import small
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.lengths import apart, parts
-from tritonsmith.verify import conduct
-from tritonsmith.verify.loops import Passes
+from tritonsmith.verify.dynamic import conduct
+from tritonsmith.verify.interpreter.loops import Passes
 
 SQUARE = small("return x @ x", "torch.randn(4096, 4096)")
 GROUPS = small(

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from tritonsmith.verify import unrun
-from tritonsmith.verify.unrun import MOST, Notes, names, often
+from tritonsmith.verify.dynamic import unrun
+from tritonsmith.verify.dynamic.unrun import MOST, Notes, names, often
 
 
 def _kernel(x_ptr: object, out_ptr: object, n: int, block: int = 64) -> None:

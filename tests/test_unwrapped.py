@@ -5,7 +5,7 @@ import ast
 import pytest
 from judging import double
 
-from tritonsmith.verify.unwrapped import unwrapped
+from tritonsmith.verify.static.unwrapped import unwrapped
 
 BENCHMARK = "torch.backends.cudnn.benchmark = True"
 

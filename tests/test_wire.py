@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from tritonsmith.verify import wire
+from tritonsmith.verify.process import wire
 
 HEAD = struct.Struct("!QQ")
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tritonsmith.verify.within import within
+from tritonsmith.verify.process.within import within
 
 
 def test_what_takes_too_long_is_given_up() -> None:

@@ -12,14 +12,14 @@ from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.verify.arguments import foreign
-from tritonsmith.verify.device import on_device
+from tritonsmith.verify.dynamic.observe import Launches, Operators
+from tritonsmith.verify.dynamic.share import triton_share
+from tritonsmith.verify.dynamic.work import Work, rearranges, resembles
 from tritonsmith.verify.judge import Judge
-from tritonsmith.verify.names import NUMPY_FUNCTIONS
-from tritonsmith.verify.observe import Launches, Operators
+from tritonsmith.verify.launches.arguments import foreign
+from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.share import triton_share
-from tritonsmith.verify.work import Work, rearranges, resembles
+from tritonsmith.verify.static.names import NUMPY_FUNCTIONS
 
 X = torch.arange(12.0).view(3, 4)
 

@@ -108,7 +108,7 @@ def _compiler() -> Row:
 
 
 def _sanitizer() -> Row:
-    from tritonsmith.verify.sanitizer import find
+    from tritonsmith.verify.process.sanitizer import find
 
     found = find()
     missing = "not on PATH nor below CUDA_HOME; verify.sanitizer needs it, on a GPU"

@@ -20,8 +20,9 @@ from tritonsmith.data.store import Answer, Item, Survey
 from tritonsmith.data.survey import survey
 from tritonsmith.tasks.format import one_line
 from tritonsmith.types import Candidate, Task
-from tritonsmith.verify import form, scratch
+from tritonsmith.verify import form
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.process import scratch
 
 log = logging.getLogger(__name__)
 

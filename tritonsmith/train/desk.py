@@ -22,7 +22,7 @@ from types import TracebackType
 
 from tritonsmith.evaluate import Judge
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import scratch
+from tritonsmith.verify.process import scratch
 
 log = logging.getLogger(__name__)
 

@@ -29,10 +29,11 @@ import torch
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.errors import UserError
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache, gpu, scratch
+from tritonsmith.verify import cache
 from tritonsmith.verify.court import Court
 from tritonsmith.verify.crew import Crew
-from tritonsmith.verify.gpu import Use
+from tritonsmith.verify.process import gpu, scratch
+from tritonsmith.verify.process.gpu import Use
 
 _END_SECONDS = 30.0
 """How long a process may take to end when nobody needs it any more."""

@@ -19,7 +19,7 @@ from torch import nn
 from tritonsmith import jsonl
 from tritonsmith.types import Task
 from tritonsmith.verify import timing
-from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.process.gpu import Gpu
 
 _log = logging.getLogger(__name__)
 # Inductor keeps one state a process.

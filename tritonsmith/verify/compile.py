@@ -23,11 +23,12 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
-from tritonsmith.verify import arguments, hosted, ir, scratch, warmed
-from tritonsmith.verify.device import PROPERTIES
-from tritonsmith.verify.observe import Launch, Launches, take_turns
-from tritonsmith.verify.occupancy import occupancy
-from tritonsmith.verify.wire import WireError
+from tritonsmith.verify.dynamic.observe import Launch, Launches, take_turns
+from tritonsmith.verify.launches import arguments, hosted, ir, warmed
+from tritonsmith.verify.launches.device import PROPERTIES
+from tritonsmith.verify.launches.occupancy import occupancy
+from tritonsmith.verify.process import scratch
+from tritonsmith.verify.process.wire import WireError
 
 _PTXAS_SECONDS = 30
 

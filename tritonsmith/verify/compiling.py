@@ -9,10 +9,11 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, KernelStats
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, wire
 from tritonsmith.verify.conversation import Conversation, memory_findings, rows
+from tritonsmith.verify.dynamic import conduct
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused
+from tritonsmith.verify.process import wire
 
 
 class Compiling:

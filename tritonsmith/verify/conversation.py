@@ -15,12 +15,13 @@ from pydantic import ValidationError
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Finding
-from tritonsmith.verify import idle, observe, wire
-from tritonsmith.verify.ipc import Windows, extent
-from tritonsmith.verify.limits import runner_limits
-from tritonsmith.verify.raised import lacks_memory
-from tritonsmith.verify.stable import Stable, Warm
-from tritonsmith.verify.zygote import Runner, Zygote
+from tritonsmith.verify.dynamic import observe
+from tritonsmith.verify.process import idle, wire
+from tritonsmith.verify.process.ipc import Windows, extent
+from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.raised import lacks_memory
+from tritonsmith.verify.process.stable import Stable, Warm
+from tritonsmith.verify.process.zygote import Runner, Zygote
 
 SPARE_BYTES = 1 << 20
 """Bytes that an answer may hold beyond the output expected."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Candidate, Finding, Task, Verdict
 from tritonsmith.verify import cache
-from tritonsmith.verify.gpu import Use
+from tritonsmith.verify.process.gpu import Use
 
 
 class Seat(Protocol):

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Task
-from tritonsmith.verify.gpu import Part, Use
 from tritonsmith.verify.judge import Judge
-from tritonsmith.verify.zygote import Zygote
+from tritonsmith.verify.process.gpu import Part, Use
+from tritonsmith.verify.process.zygote import Zygote
 
 
 class Crew:

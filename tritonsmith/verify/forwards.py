@@ -12,12 +12,14 @@ from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Task
-from tritonsmith.verify import conduct, numerics, observe, wire
+from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFailed, rows
-from tritonsmith.verify.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.dynamic import conduct, observe
 from tritonsmith.verify.policy import Policy
+from tritonsmith.verify.process import wire
+from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.room import Room
-from tritonsmith.verify.truth import truth_of
 
 Answer = tuple[dict[str, object], wire.Tree]
 """What a runner saw, and the outputs."""

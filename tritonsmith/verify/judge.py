@@ -13,17 +13,18 @@ import torch
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
-from tritonsmith.verify import funnel, sanitizer
+from tritonsmith.verify import funnel
 from tritonsmith.verify.conversation import Conversation
-from tritonsmith.verify.gpu import Gpu, Part
-from tritonsmith.verify.idle import Idle
-from tritonsmith.verify.limits import runner_limits
-from tritonsmith.verify.material import Supply
-from tritonsmith.verify.sanitizer import Sanitizer
+from tritonsmith.verify.process import sanitizer
+from tritonsmith.verify.process.gpu import Gpu, Part
+from tritonsmith.verify.process.idle import Idle
+from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.sanitizer import Sanitizer
+from tritonsmith.verify.process.stable import MOST, Stable
+from tritonsmith.verify.process.zygote import Zygote
+from tritonsmith.verify.reference.material import Supply
 from tritonsmith.verify.sizing import Sizing
-from tritonsmith.verify.stable import MOST, Stable
 from tritonsmith.verify.trial import Trial, is_clean
-from tritonsmith.verify.zygote import Zygote
 
 _POLICY_RULES = {
     "size", "empty", "syntax", "no-modelnew", "no-forward", "no-kernel", "kernel-unreachable", "import", "builtin",

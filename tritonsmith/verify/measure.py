@@ -16,9 +16,10 @@ from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Finding, Mismatch, Timing
-from tritonsmith.verify import numerics, observe, timing
+from tritonsmith.verify import numerics, timing
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
-from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.dynamic import observe
+from tritonsmith.verify.process.gpu import Gpu
 
 _CALLS, _WALL_SECONDS = 20, 0.005
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""

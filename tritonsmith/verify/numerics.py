@@ -13,7 +13,7 @@ import torch
 
 from tritonsmith.tasks.values import leaves
 from tritonsmith.types import Mismatch
-from tritonsmith.verify.ties import Pick
+from tritonsmith.verify.reference.ties import Pick
 
 TOLERANCE = {
     torch.float64: 1e-9,

@@ -13,13 +13,14 @@ from tritonsmith.tasks import lengths
 from tritonsmith.tasks.dry import Dry, dry, elements, output_without_data, runs_without_data
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Mismatch, Task
-from tritonsmith.verify import conduct, numerics, outlines
+from tritonsmith.verify import numerics
 from tritonsmith.verify.compiling import Compiling
 from tritonsmith.verify.conversation import rows
+from tritonsmith.verify.dynamic import conduct, outlines
+from tritonsmith.verify.dynamic.observe import tensors
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
-from tritonsmith.verify.material import Fails
-from tritonsmith.verify.observe import tensors
+from tritonsmith.verify.reference.material import Fails
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.watching import Watching
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.apart import Apart, Order, Place
-from tritonsmith.verify.gpu import Use
+from tritonsmith.verify.process.gpu import Use
 
 
 class Panel:

@@ -9,13 +9,13 @@ from typing import Literal
 
 from tritonsmith.source import children, parse, walk
 from tritonsmith.types import Finding
-from tritonsmith.verify.asking import kernel_python
-from tritonsmith.verify.innards import FRAMES, innards
-from tritonsmith.verify.module import Module, calls, renames, step, without_dead_code
-from tritonsmith.verify.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
-from tritonsmith.verify.patches import patches
-from tritonsmith.verify.scopes import own_names
-from tritonsmith.verify.telltales import telltales
+from tritonsmith.verify.static.asking import kernel_python
+from tritonsmith.verify.static.innards import FRAMES, innards
+from tritonsmith.verify.static.module import Module, calls, renames, step, without_dead_code
+from tritonsmith.verify.static.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
+from tritonsmith.verify.static.patches import patches
+from tritonsmith.verify.static.scopes import own_names
+from tritonsmith.verify.static.telltales import telltales
 
 Policy = Literal["strict", "lenient"]
 

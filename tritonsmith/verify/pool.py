@@ -18,14 +18,15 @@ import torch
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache, form, gpu, scratch
+from tritonsmith.verify import cache, form
 from tritonsmith.verify.apart import Place
 from tritonsmith.verify.compile import parse_target
 from tritonsmith.verify.court import Bench, Court
 from tritonsmith.verify.crew import Crew
-from tritonsmith.verify.gpu import Use
 from tritonsmith.verify.panel import Panel
-from tritonsmith.verify.zygote import Zygote
+from tritonsmith.verify.process import gpu, scratch
+from tritonsmith.verify.process.gpu import Use
+from tritonsmith.verify.process.zygote import Zygote
 
 Job = tuple[Task, Candidate]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tritonsmith.types import Interval, Task, Timing
-from tritonsmith.verify.footprint import FILLS, L2_BYTES, MOVING, Cost, Footprint, Kind, footprint
+from tritonsmith.verify.reference.footprint import FILLS, L2_BYTES, MOVING, Cost, Footprint, Kind, footprint
 
 __all__ = [
     "HARDWARE", "Cost", "Efficiency", "Footprint", "Hardware", "beside", "floor_seconds", "footprint", "predict",

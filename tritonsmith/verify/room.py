@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 
 from tritonsmith.tasks.variants import Variant, larger
 from tritonsmith.types import Task
-from tritonsmith.verify.footprint import footprint
-from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.peak import Peak, peak
+from tritonsmith.verify.process.gpu import Gpu
+from tritonsmith.verify.reference.footprint import footprint
+from tritonsmith.verify.reference.peak import Peak, peak
 from tritonsmith.verify.sizing import Sizes
 
 _UNKNOWN = 2 << 30

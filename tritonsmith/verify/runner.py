@@ -10,8 +10,10 @@ from functools import partial
 
 import torch
 
-from tritonsmith.verify import clocked, raised, sampled, sizeless, sizing, wire
-from tritonsmith.verify.session import Answer, Session
+from tritonsmith.verify import sizing
+from tritonsmith.verify.dynamic import sampled
+from tritonsmith.verify.process import clocked, raised, sizeless, wire
+from tritonsmith.verify.process.session import Answer, Session
 
 
 def main(channel: socket.socket) -> None:

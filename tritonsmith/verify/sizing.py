@@ -22,9 +22,9 @@ from tritonsmith.cores import cores
 from tritonsmith.tasks import lengths, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
-from tritonsmith.verify import wire
-from tritonsmith.verify.limits import runner_limits
-from tritonsmith.verify.zygote import Runner, Zygote
+from tritonsmith.verify.process import wire
+from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.zygote import Runner, Zygote
 
 LIMIT = 30.0
 """Seconds that a task may take for each question; the suite's take 0.1."""

@@ -14,7 +14,7 @@ from tritonsmith.verify import baselines, measure, roofline
 from tritonsmith.verify.conversation import Conversation, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
-from tritonsmith.verify.gpu import Gpu
+from tritonsmith.verify.process.gpu import Gpu
 from tritonsmith.verify.room import Room
 
 

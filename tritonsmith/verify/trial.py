@@ -15,19 +15,21 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant, usable, variants
 from tritonsmith.types import Finding, KernelStats, Task
 from tritonsmith.verify import compile as compiler
-from tritonsmith.verify import conduct, numerics, policy, replay, roofline, share, stateless, tried, unrun
+from tritonsmith.verify import numerics, policy, roofline, tried
 from tritonsmith.verify.compiling import Compiling, plural
 from tritonsmith.verify.conversation import Conversation, RunnerFailed, rows
+from tritonsmith.verify.dynamic import conduct, replay, share, unrun
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
-from tritonsmith.verify.gpu import Gpu
-from tritonsmith.verify.material import Fails, Supply
 from tritonsmith.verify.own_sizes import OwnSizes
+from tritonsmith.verify.process.gpu import Gpu
+from tritonsmith.verify.process.sanitizer import AT_ONCE, Sanitizer
+from tritonsmith.verify.reference.material import Fails, Supply
 from tritonsmith.verify.room import Room
-from tritonsmith.verify.sanitizer import AT_ONCE, Sanitizer
 from tritonsmith.verify.sizing import Sizes
+from tritonsmith.verify.static import stateless
+from tritonsmith.verify.static.unwrapped import unwrapped
 from tritonsmith.verify.timed import Timed
-from tritonsmith.verify.unwrapped import unwrapped
 from tritonsmith.verify.watching import Watching
 
 UNCLEAN = {"timeout", "crash", "exit", "protocol", "memory", "cuda", "out-of-bounds", "integrity", "clock"}

@@ -20,7 +20,7 @@ from tritonsmith.tasks.values import finite, leaves, map_tensors
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, roofline
-from tritonsmith.verify.truth import truth_of
+from tritonsmith.verify.reference.truth import truth_of
 
 WEIGHTS, INPUTS, OTHERS = 101, 102, 103
 """Seeds of the model, of the inputs, and of the other draw."""

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Task
-from tritonsmith.verify import conduct, counters, kept, numerics, replay
+from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import RunnerFailed, memory_findings
+from tritonsmith.verify.dynamic import conduct, counters, kept, replay
 from tritonsmith.verify.forwards import Forwards
-from tritonsmith.verify.material import Habits
 from tritonsmith.verify.policy import Policy
+from tritonsmith.verify.reference.material import Habits
 
 
 class Watching:

@@ -1,0 +1,1 @@
+"""Triton's interpreter as candidates meet it: every access checked, values as a GPU has them, at a bearable speed."""

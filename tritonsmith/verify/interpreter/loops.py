@@ -1,0 +1,181 @@
+"""Loop variables as kernels have them: scalars of 32 or 64 bits, not Python's numbers, and divided as a GPU divides.
+
+The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
+it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
+constants, which stay Python's. What a rewritten kernel calls by name has names that no candidate can define.
+
+How often a loop of the candidate's goes round is noted (`passes`), for one that never went round twice has shown
+nothing of what it carries from one round to the next.
+"""
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
+from typing import Any, SupportsIndex
+
+import triton.language as tl
+from triton.runtime import interpreter
+
+from tritonsmith.verify.process.loading import CANDIDATE
+
+_COUNTED, _SEMANTIC = "range of a kernel", "semantic of the interpreter"
+_ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
+"""Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
+
+
+class Counted(int):
+    """A loop variable, or what plain arithmetic makes of one."""
+
+    def __getattr__(self, name: str) -> object:
+        """What a tensor knows and a number does not."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(interpreter._implicit_cvt(int(self)), name)
+
+    def __floordiv__(self, other: object) -> Any:  # noqa: ANN401
+        return Counted(_quotient(int(self), other)) if isinstance(other, int) and other else NotImplemented
+
+    def __rfloordiv__(self, other: object) -> Any:  # noqa: ANN401
+        return Counted(_quotient(other, int(self))) if isinstance(other, int) and self else NotImplemented
+
+    def __mod__(self, other: object) -> Any:  # noqa: ANN401
+        if not (isinstance(other, int) and other):
+            return NotImplemented
+        return Counted(int(self) - other * _quotient(int(self), other))
+
+    def __rmod__(self, other: object) -> Any:  # noqa: ANN401
+        if not (isinstance(other, int) and self):
+            return NotImplemented
+        return Counted(other - int(self) * _quotient(other, int(self)))
+
+
+def _quotient(dividend: int, divisor: int) -> int:
+    """Rounded towards zero."""
+    whole = abs(dividend) // abs(divisor)
+    return whole if (dividend < 0) == (divisor < 0) else -whole
+
+
+def _kept(operation: Callable[[int, int], int]) -> Callable[[Counted, object], Any]:
+    def operate(self: Counted, other: object) -> Any:  # noqa: ANN401
+        return Counted(operation(self, other)) if isinstance(other, int) else NotImplemented
+
+    return operate
+
+
+for _operation in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
+    for _side in ("", "r"):
+        setattr(Counted, f"__{_side}{_operation}__", _kept(getattr(int, f"__{_side}{_operation}__")))
+
+
+def counted(*bounds: SupportsIndex) -> Iterable[Counted]:
+    """`range` of a kernel."""
+    return map(Counted, range(*bounds))
+
+
+class Passes:
+    """How often loops went round at most, by their line; up to twice, which is all that is asked.
+
+    A launch's programs count as a loop by the kernel's line with a minus.
+    """
+
+    def __init__(self) -> None:
+        self.most: dict[int, int] = {}
+        self._now: dict[int, int] = {}
+        """Rounds of the `while` loops that run."""
+
+    def taken(self) -> dict[int, int]:
+        """What was noted, which is forgotten."""
+        found, self.most = self.most, {}
+        return found
+
+    def rounds(self, values: Iterable[object]) -> Iterable[object]:
+        """The values of a `for`, whose rounds are noted."""
+        frame = sys._getframe(1)
+        return self._noted(frame.f_lineno, values) if frame.f_code.co_filename == CANDIDATE else values
+
+    def _noted(self, line: int, values: Iterable[object]) -> Iterator[object]:
+        for number, value in enumerate(values, 1):
+            self._note(line, number)
+            yield value
+
+    def entered(self) -> None:
+        """A `while` begins."""
+        self._now[sys._getframe(1).f_lineno] = 0
+
+    def again(self, line: int, condition: object) -> bool:
+        """Whether a `while` goes round, which is noted."""
+        frame = sys._getframe(1)
+        start = frame.f_lineno - line
+        if goes := bool(condition):
+            self._now[start] = self._now.get(start, 0) + 1
+            if frame.f_code.co_filename == CANDIDATE:
+                self._note(start, self._now[start])
+        return goes
+
+    def programs(self, kernel: FunctionType, count: int) -> None:
+        """A launch of so many programs: what tells a second one from the first shows in several alone."""
+        self._note(-kernel.__code__.co_firstlineno, min(count, 2))
+
+    def _note(self, line: int, number: int) -> None:
+        if number <= 2 and self.most.get(line, 0) < number:
+            self.most[line] = number
+
+
+passes = Passes()
+
+
+class _Loops(interpreter.ASTTransformer):
+    """Triton's transformer, whose `range` is `counted`, and whose names are its own."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """What is assigned becomes a tensor, by the interpreter's own hand."""
+        node = super().visit_Assign(node)
+        for part in ast.walk(node.value):
+            if isinstance(part, ast.Name) and part.id == "interpreter_semantic":
+                part.id = _SEMANTIC
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """Count otherwise; bounds and body are gone over as ever."""
+        called = node.iter
+        if isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "range":
+            called.func.id = _COUNTED
+        node.iter = ast.copy_location(_call(_ROUNDS, called), called)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> list[ast.AST]:
+        """Note where it begins, and each of its rounds."""
+        below = ast.Constant(node.test.lineno - node.lineno)
+        node.test = ast.copy_location(_call(_AGAIN, below, node.test), node.test)
+        return [ast.copy_location(ast.Expr(_call(_ENTERED)), node), self.generic_visit(node)]
+
+
+def _call(name: str, *given: ast.expr) -> ast.Call:
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(given), keywords=[])
+
+
+def install() -> None:
+    """Put them into the interpreter, for this process."""
+    setattr(interpreter, _COUNTED, counted)  # its globals are among a kernel's
+    for name, method in ((_ROUNDS, passes.rounds), (_ENTERED, passes.entered), (_AGAIN, passes.again)):
+        setattr(interpreter, name, method)
+    setattr(interpreter, _SEMANTIC, interpreter.interpreter_semantic)
+    interpreter.FunctionRewriter.ast_transformer = _Loops()
+    patch = interpreter._patch_lang_core
+
+    def patch_lang_core(lang, *scopes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        patch(lang, *scopes)
+        if lang is not tl:
+            return
+        plain = tl.range
+
+        def counting(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
+            return map(Counted, plain(*args, **kwargs))
+
+        if scopes:
+            scopes[0].set_attr(tl, "range", counting)
+        else:  # triton 3.6
+            tl.range = counting  # type: ignore[misc,assignment]
+
+    interpreter._patch_lang_core = patch_lang_core

@@ -1,0 +1,1 @@
+"""Runners as processes: forked, closed in, spoken to, their memory and time limited; who has a GPU when."""

@@ -1,0 +1,63 @@
+"""A candidate's side of its timing: inputs are held, autotuners measure, and blocks of calls are timed.
+
+Untrusted, as all of `runner` is: the judge's clock stands behind the times that are told here; see `measure`.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from tritonsmith.verify import timing
+from tritonsmith.verify.dynamic import observe, replay
+from tritonsmith.verify.process import wire
+from tritonsmith.verify.process.session import Answer, Session
+
+
+def hold(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
+    """Take another set of inputs that is to be timed, or new contents for the storage of one that was."""
+    if (number := header.get("set")) is not None:
+        replay.refill(session.held[int(str(number))], tree)
+        return {"ok": True}, None
+    session.held.append(observe.to_device(tree, session.device))
+    return {"ok": True}, None
+
+
+def tune(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Let autotuners measure and everything be compiled, while other candidates may still have the GPU."""
+    if session.model is None or session.watch is None:
+        raise RuntimeError("nothing is built")
+    session.watch.tune()
+    session.stopwatch = timing.Stopwatch()
+    first = session.stopwatch.warm(_calls(session), int(str(header["warmups"])))
+    return {"milliseconds": first}, None
+
+
+def time(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Time `forward` on the held inputs in turn; answers with each trial's milliseconds."""
+    if session.stopwatch is None:
+        raise RuntimeError("nothing is tuned")
+    trials, repeats = int(str(header["trials"])), int(str(header["repeats"]))
+    return {"milliseconds": session.stopwatch.block(_calls(session), trials, repeats, bool(header["hide"]))}, None
+
+
+def wall(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Call `forward` so many times with nothing between, and wait for the last one; the judge holds the clock."""
+    if session.stopwatch is None:
+        raise RuntimeError("nothing is tuned")
+    session.stopwatch.back_to_back(_calls(session), int(str(header["calls"])))
+    return {"ok": True}, None
+
+
+def timed(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """The output of the last timed call on one of the held sets."""
+    return {"ok": True}, observe.plain(session.outputs[int(str(header["set"]))])
+
+
+def _calls(session: Session) -> list[Callable[[], object]]:
+    session.outputs = [None] * len(session.held)
+    return [lambda place=place: _call(session, place) for place in range(len(session.held))]
+
+
+def _call(session: Session, place: int) -> None:
+    with torch.no_grad():
+        session.outputs[place] = session.model(*session.held[place])  # type: ignore[misc]

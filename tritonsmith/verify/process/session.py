@@ -1,0 +1,410 @@
+"""One candidate in a runner: loaded, built and called, and what is told of that.
+
+Untrusted, as all of `runner` is. What runs on tensors without data is in `sizeless`, what is timed in `clocked`.
+"""
+
+import copy
+import gc
+from collections.abc import Sequence
+from contextlib import nullcontext
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from tritonsmith.verify.dynamic import integrity, observe, replay, unrun
+from tritonsmith.verify.dynamic.counters import Counters
+from tritonsmith.verify.dynamic.kept import Kept
+from tritonsmith.verify.dynamic.work import Work
+from tritonsmith.verify.launches import rehearsal
+from tritonsmith.verify.launches.device import on_device
+from tritonsmith.verify.process import loading, wire
+from tritonsmith.verify.process.within import within
+from tritonsmith.verify.reference import by_name, handing, stand_ins
+
+if TYPE_CHECKING:
+    from tritonsmith.verify import timing
+    from tritonsmith.verify.dynamic import cuda
+
+Answer = tuple[dict[str, object], wire.Tree]
+_OFTEN_S = 10.0
+"""Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
+_BRIEF, _BRIEF_S, _PATIENT_S = 256, 0.5, 12.0
+"""Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for."""
+_TWICE = 1 << 30
+"""Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
+
+
+class Session:
+    """One candidate in one runner, in one mode: `interpret`, `capture` or `cuda`."""
+
+    def __init__(self) -> None:
+        self.mode = "interpret"
+        self.module: ModuleType | None = None
+        self.model: nn.Module | None = None
+        self.launches = observe.Launches()
+        self.held: list[Sequence[object]] = []
+        self.outputs: list[object] = []
+        self.kept: object = None
+        self._answer: wire.Tree = None
+        """What the last forward gave, for as long as the judge may look at it."""
+        self._memory, self._counters = Kept(), Counters()
+        self._lines = 0
+        self._values: int | None = None
+        """Values that a forward may hand to Python until it is stopped."""
+        self._before: integrity.Snapshot | None = None
+        self.weights: set[str] = set()
+        """Names of the reference's weights."""
+        self._plan: tuple[dict[str, object], dict[str, wire.Tree]] | None = None
+        """On CUDA, what the model was built from and with, until it has run."""
+        self._rehearsed = False
+        """Whether the model's kernels have only been compiled, so that what it prepared by them holds anything."""
+        self._places: dict[str, torch.Tensor] = {}
+        self.watch: cuda.Watch | None = None
+        self._guards: cuda.Guards | None = None
+        self.stopwatch: timing.Stopwatch | None = None
+
+    # Before and after a candidate.
+
+    def warm(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Create the CUDA context and load what every candidate needs; a candidate's time has not begun."""
+        from tritonsmith.verify.dynamic import cuda
+
+        self.mode = "cuda"
+        self.watch, self._guards = cuda.install(self.launches), cuda.Guards()
+        cuda.touch(self._guards)
+        self._guards.clear()
+        return {"ok": True}, None
+
+    def load(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Import the candidate's source in the given mode."""
+        self.mode, self._lines = str(header["mode"]), int(str(header.get("lines", 0)))
+        self._values = int(str(header["values"])) if header.get("values") is not None else None
+        from tritonsmith.verify import compile as compiler
+
+        if self.mode == "interpret":
+            from tritonsmith.verify.interpreter import loops
+
+            loops.passes.taken()
+            self.launches = observe.watch_interpreter()
+            compiler.pretend_gpu(str(header["target"]))
+        elif self.mode == "capture":
+            self.launches = compiler.capture_launches(str(header["target"]))
+        if self.watch is not None:
+            self.watch.lines = self._lines
+        # Who computes values, or serves on, is asked what changed (`check`), and nobody else.
+        self._before = integrity.snapshot() if self.mode != "capture" or header.get("serves") else None
+        with on_device(self.device):
+            self.module = loading.import_source(str(header["source"]))
+        return {"ok": True}, None
+
+    def check(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """What the candidate changed of the process it runs in; see `integrity`."""
+        return {"changes": integrity.changes(self._before) if self._before is not None else []}, None
+
+    def reset(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Forget the candidate, so that the next one finds the process as this one did."""
+        self.module = self.model = self._plan = None
+        self.launches.clear()
+        self.launches.settled.clear()
+        self._memory = Kept()
+        if self.watch is not None:
+            self.watch.forget()
+        loading.forget()
+        if self._before is not None:
+            integrity.put_back(self._before)
+        gc.collect()
+        return self.release({}, None)
+
+    # Memory that the judge writes to.
+
+    def place(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Allocate tensors of the given sizes between guards, and say where they lie."""
+        if self._guards is None:
+            raise RuntimeError("only a CUDA runner has places")
+        rows = header["tensors"]
+        for name, row in rows.items() if isinstance(rows, dict) else ():
+            dtype = getattr(torch, row["dtype"])
+            self._places[name] = self._guards.empty(row["shape"], row["stride"], dtype)
+        torch.cuda.synchronize()
+        return {"places": {name: self.export(self._places[name]) for name in rows}}, None  # type: ignore[union-attr]
+
+    def placed(self, place: wire.Place) -> torch.Tensor:
+        """The tensor that was allocated under a name, which is handed out once; without a name, one without data."""
+        if "name" in place:
+            return self._places.pop(str(place["name"]))
+        shape, stride = place["shape"], place["stride"]
+        dtype = getattr(torch, str(place["dtype"]))
+        return torch.empty_strided(shape, stride, dtype=dtype, device="meta")  # type: ignore[arg-type]
+
+    @staticmethod
+    def export(tensor: torch.Tensor) -> wire.Place:
+        """Where a tensor of this process lies, for the judge; raises TypeError for one without data."""
+        from tritonsmith.verify.process import ipc
+
+        if not tensor.is_cuda:
+            raise TypeError("forward returned a tensor without data")
+
+        return ipc.export(tensor)
+
+    def release(self, _: dict[str, object], __: wire.Tree) -> Answer:
+        """Give memory back to the GPU: the judge, and other runners, need it for the next inputs."""
+        self.kept = None
+        self._memory = Kept()
+        self.launches.let_go()
+        if not self._rehearsed:
+            self._plan = None
+        self.held.clear()
+        self.outputs.clear()
+        self._answer = None
+        self._release()
+        torch.cuda.empty_cache()
+        return {"ok": True}, None
+
+    def _release(self) -> None:
+        if self._guards is not None:
+            self._guards.clear()
+        self._places.clear()
+
+    # The candidate's code.
+
+    def build(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Construct ModelNew under a seed, in the dtype asked for, and load the reference's weights.
+
+        `tree` holds `init` (constructor arguments) and `state` (the reference's state_dict).
+        """
+        if self.module is None or not isinstance(tree, dict):
+            raise RuntimeError("nothing is loaded")
+        self.model = self._plan = None
+        self._memory, self._counters = Kept(), Counters()
+        loaded = self._built(header, tree)
+        if self.mode == "cuda":
+            self._plan = header, tree
+        self._rehearsed = False
+        self._release()
+        return {"ok": True, "loaded": loaded}, None
+
+    def _built(self, header: dict[str, object], tree: dict[str, wire.Tree]) -> int:
+        """Build the model; gives how many of the reference's weights were loaded."""
+        rows = tree.get("stand_ins")
+        known = [(stand_ins.told(row[0]), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
+        names = tree.get("by_name")
+        own = by_name.Weights()
+        for name, row in names.items() if isinstance(names, dict) else ():
+            own[name] = row[0], row[1]  # type: ignore[index,assignment]
+
+        def construct() -> object:
+            return self._construct(tree["init"], int(str(header["seed"])))
+
+        with stand_ins.standing_in(known) if known else nullcontext():  # type: ignore[arg-type]
+            model = by_name.built(construct, own) if own else construct()
+        if not isinstance(model, nn.Module):
+            raise TypeError("ModelNew is no nn.Module")
+        dtype = header.get("dtype")
+        if dtype:
+            model = model.to(getattr(torch, str(dtype)))
+        model = model.to(self.device)
+        self.model = model
+        self.weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
+        loaded = loading.load_state(model, tree["state"])
+        if known:
+            stand_ins.put_in_rest(model, known, list(self.weights), loaded)  # type: ignore[arg-type]
+        return len(loaded)
+
+    def _construct(self, init: wire.Tree, seed: int) -> object:
+        """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
+        devices = ("cuda", "cpu") if self.mode == "cuda" else ("cpu",)
+        for device in devices:
+            loading.seed(seed)
+            try:
+                with on_device(self.device), torch.device(device):
+                    return self.module.ModelNew(*loading.sequence(copy.deepcopy(init)))  # type: ignore[union-attr]
+            except Exception:  # the candidate's; the last place's is told
+                if device == devices[-1]:
+                    raise
+        return None
+
+    def forward(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Call `forward` once on the inputs; answers with the outputs and what was seen to run.
+
+        `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
+        with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
+        holds something else than the last call left there; see `kept`.
+        With `far` it has counted so many calls already. `effects` asks for what calls change and keep. A `brief` one
+        that raises, or is stopped for it takes many programs, tells no more than that; a `patient` one has longer.
+        """
+        if self.model is None:
+            raise RuntimeError("nothing is built")
+        if self._rehearsed and self._plan is not None:
+            self._built(*self._plan)
+        self._rehearsed, self._plan = False, None
+        if (piece := header.get("put_back")) is not None:
+            self._memory.pieces[int(str(piece))]()
+        if (far := header.get("far")) is not None:
+            calls = self._counters.advance(int(str(far)))
+            self._memory.advance(self._memory.counted(), calls)
+        if header.get("refill"):
+            replay.refill(self.kept, tree)
+            self._memory.before()
+        inputs = self._received(header, tree)
+        before = replay.Before(inputs, self.model, self.weights) if header.get("effects") else None  # type: ignore[arg-type]
+        earlier = self.outputs if header.get("kept") else None
+        self.kept = inputs if header.get("keep") else None
+        self.launches.clear()
+        fresh = None
+        if self.watch is not None and self._guards is not None:
+            from tritonsmith.verify.dynamic import cuda
+
+            self.watch.run()
+            self.watch.stats.clear()
+            fresh = cuda.guarded(self._guards)
+        elif self.mode == "capture":
+            # Nothing runs that would write it: a size that is read from it would be the poison's.
+            fresh = torch.Tensor.zero_
+        given = [inputs, *loading.tensors_of(self.model).values()]
+        self.launches.alive.extend(observe.tensors(given))
+        operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
+        patient, self.launches.values = bool(header.get("patient")), self._values
+        self.launches.programs = _BRIEF if header.get("brief") and not patient else None
+        limit = within(_PATIENT_S if patient else _BRIEF_S) if header.get("brief") else nullcontext()
+        try:
+            with torch.no_grad(), on_device(self.device, called=True), limit, operators, work:
+                # An output may be a container whose items a candidate's code makes: they are taken under observation.
+                output = observe.plain(self.model(*inputs))  # type: ignore[misc]
+                answer = self._frozen(output)
+        except Exception:  # the candidate's, or what stopped it, which Triton and the candidate may wrap
+            if not header.get("brief"):
+                raise
+            self.release({}, None)
+            return {"stopped": True}, None
+        finally:
+            left, self.launches.programs, self.launches.values = self.launches.programs, None, None
+        if left is not None and left < 0:  # the candidate went on nevertheless
+            return {"stopped": True}, None
+        self.launches.look([given, *loading.tensors_of(self.model).values()])
+        seen = {
+            "operators": operators.counts,
+            "launches": self.launches.report(),
+            "memory": self.launches.violations + self._broken_guards(),
+            **operators.touched(output),
+            "work": work.report(output),
+            "kernels": list(self.watch.stats.values()) if self.watch else [],
+        }
+        if before is not None:
+            seen["effects"] = before.effects(output, earlier)
+            if header.get("keep") and self.module is not None and far is None:
+                self._counters.look(self.model, self.module)
+                seen["counters"] = len(self._counters.rising())
+            seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
+        self.launches.let_go()
+        self.outputs = [output]
+        self._answer = answer
+        del operators, work
+        if not header.get("keep"):
+            self._release()
+        return seen, answer if header.get("values", True) else None
+
+    def often(self, header: dict[str, object], _: wire.Tree) -> Answer:
+        """Call `forward` on the inputs that are kept `most` times, no launch of which is run; see `unrun`.
+
+        What kernels count by themselves is then as if they had run. Answers with the number of calls, and with what
+        was done differently in the last one.
+        """
+        if self.model is None or not isinstance(self.kept, (list, tuple)):
+            raise RuntimeError("nothing is kept")
+        model, inputs = self.model, self.kept
+        weights = {name: held for name, held in loading.tensors_of(model).items() if name in self.weights}
+        notes = unrun.Notes(unrun.names(inputs, weights))
+        untouched = self._memory.counted()
+        self.launches.instead = notes.launched
+        try:
+            with torch.no_grad(), on_device(self.device, called=True), within(_OFTEN_S):
+                calls, changed = unrun.often(lambda: model(*inputs), notes, int(str(header["most"])))
+        finally:
+            self.launches.instead = None
+        self._memory.advance(untouched, calls)
+        return {"calls": calls, "changed": changed}, None
+
+    def _frozen(self, output: wire.Tree) -> wire.Tree:
+        """The answer as it is now; what a GPU could not hold twice stays where it is."""
+        if self.mode == "capture" or sum(tensor.nbytes for tensor in observe.tensors(output)) > _TWICE:
+            return output
+        self.launches.active = True
+        try:
+            return observe.frozen(output)
+        finally:
+            self.launches.active = False
+
+    def _kept_by(self, before: replay.Before, header: dict[str, object]) -> int:
+        """Note the memory that launches were given; how many pieces of it an answer may hang on."""
+        if header.get("refill"):
+            self._memory.after(self.launches.given.keys())
+        elif header.get("kept") and header.get("put_back") is None:
+            self._memory.repeated(self.launches.given.keys())
+        self._memory.meet(self.launches.given.values(), before.places)
+        return len(self._memory.pieces)
+
+    def _broken_guards(self) -> list[dict[str, object]]:
+        if self._guards is None:
+            return []
+        torch.cuda.synchronize()
+        broken = self._guards.broken()
+        message = f"a kernel wrote outside its tensors: {broken} of the zones around them have changed"
+        return [{"rule": "out-of-bounds", "message": message, "line": None}] if broken else []
+
+    def compile(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """Lower every captured launch to the target's assembly; on CUDA, compile what a forward on `tree` launches.
+
+        That forward is watched as every other one is, but fresh memory is zeros: nothing writes to it, and a size that
+        is read from it must be none that no memory holds. What the candidate kept of it is forgotten, and its model is
+        built anew for the first forward that runs.
+        """
+        if self.watch is None:
+            from tritonsmith.verify import compile as compiler
+
+            return {"kernels": compiler.lower_all(self.launches, self._lines, bool(header["whole"]))}, None
+        if self.model is None or self.module is None:
+            raise RuntimeError("nothing is built")
+        self.launches.clear()
+        self.watch.stats.clear()
+        self.watch.compile_only()
+        self._rehearsed, undo = True, rehearsal.remember(self.module)
+        inputs = self._received(header, tree)
+        leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
+        operators, work = observe.Operators(self.launches, torch.Tensor.zero_), Work(self.launches, [], limit=0)
+        self.launches.values = self._values
+        try:
+            with torch.no_grad(), on_device(self.device, called=True), operators, work:
+                self.model(*inputs)
+        finally:
+            self.launches.values = None
+            self.watch.run()
+            self.launches.let_go()
+            undo()
+            for tensor, collects in leaves:  # the forward that runs is asked what it changes of them
+                if tensor.is_leaf:
+                    tensor.requires_grad_(collects)
+        torch.cuda.synchronize()
+        seen: dict[str, object] = {
+            "operators": operators.counts,
+            "launches": self.launches.report(),
+            "work": work.report([]),
+            "kernels": list(self.watch.stats.values()),
+        }
+        self.kept = inputs
+        return seen, None
+
+    def _received(self, header: dict[str, object], tree: wire.Tree) -> Sequence[object]:
+        """What `forward` is called on, handed over in another way where that is wanted."""
+        kept = bool(header.get("kept"))
+        inputs = self.kept if kept else observe.to_device(tree, self.device)
+        if header.get("handed") and self.model is not None:
+            handing.swap_frozen(self.model)
+            inputs = inputs if kept else handing.handed_over(inputs)
+        return inputs  # type: ignore[return-value]
+
+    @property
+    def device(self) -> str:
+        """Where tensors live in this mode."""
+        return "cuda" if self.mode == "cuda" else "cpu"

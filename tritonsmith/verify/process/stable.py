@@ -1,0 +1,107 @@
+"""Warm CUDA runners for one GPU: a context takes a quarter of a second to create, so some wait with theirs ready.
+
+`isolation = "process"`: a runner serves one candidate and is killed. `"pooled"`: it serves on while it answers, its
+integrity check passes and it has served fewer than `MOST`; then it is replaced. Does not talk to candidates.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tritonsmith.verify.process import ipc, scratch, wire
+from tritonsmith.verify.process.raised import lacks_memory
+from tritonsmith.verify.process.zygote import Runner, Zygote
+from tritonsmith.verify.sandbox import Limits
+
+MOST = 100
+"""Candidates after which a pooled runner is replaced: code that Triton has loaded is never unloaded."""
+_WARM_SECONDS = 120.0
+_PAUSE = 0.5
+"""Seconds until a start is tried again for which the GPU had no memory left; what others plan with comes back."""
+
+
+@dataclass
+class Warm:
+    """A runner with a CUDA context."""
+
+    runner: Runner
+    windows: ipc.Windows = field(default_factory=ipc.Windows)
+
+
+class Stable:
+    """Keeps `spare` runners ready beyond those in use; usable from several threads."""
+
+    def __init__(self, zygote: Zygote, limits: Callable[[Path], Limits], gpu: int, pooled: bool, spare: int) -> None:
+        self._zygote, self._limits, self._gpu = zygote, limits, gpu
+        self._pooled, self._spare = pooled, spare
+        self._idle: list[Warm] = []
+        # A start that ends at once is told of in the thread that asked for it, which holds the lock.
+        self._lock = threading.RLock()
+        # One at a time: contexts that are created side by side queue in the driver and take as long.
+        self._starter = ThreadPoolExecutor(2, thread_name_prefix="tritonsmith-warm")
+        self._starting: list[Future[Warm]] = []
+
+    def take(self) -> Warm:
+        """A warm runner, for one candidate."""
+        with self._lock:
+            if not self._idle and not self._starting:
+                self._start()
+            warm = self._idle.pop() if self._idle else None
+            future = None if warm is not None else self._starting.pop(0)
+            while len(self._idle) + len(self._starting) < self._spare:
+                self._start()
+        return warm if warm is not None else future.result()  # type: ignore[union-attr]
+
+    def give_back(self, warm: Warm, clean: bool) -> None:
+        """Take a runner back; one that is not clean, or has served long enough, is ended."""
+        warm.runner.served += 1
+        if clean and self._pooled and warm.runner.served < MOST:
+            with self._lock:
+                self._idle.append(warm)
+        else:
+            self.end(warm)
+
+    def end(self, warm: Warm) -> int:
+        """End a runner; returns its status (negative = signal)."""
+        warm.windows.close()
+        return self._zygote.end(warm.runner)
+
+    def close(self) -> None:
+        """End the runners that wait."""
+        self._starter.shutdown(wait=True, cancel_futures=True)
+        started = [future.result() for future in self._starting if not future.cancelled() and not future.exception()]
+        for warm in [*self._idle, *started]:
+            self.end(warm)
+        self._idle.clear()
+        self._starting.clear()
+
+    def _start(self) -> None:
+        future = self._starter.submit(self._new)
+        self._starting.append(future)
+
+        def ready(done: Future[Warm]) -> None:
+            with self._lock:
+                if done in self._starting and not done.cancelled() and done.exception() is None:
+                    self._starting.remove(done)
+                    self._idle.append(done.result())
+
+        future.add_done_callback(ready)
+
+    def _new(self) -> Warm:
+        deadline = time.monotonic() + _WARM_SECONDS
+        while True:
+            folder = scratch.new()
+            warm = Warm(self._zygote.start(self._limits(folder), folder, self._gpu))
+            wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
+            reply, _ = wire.receive(warm.runner.channel, deadline)
+            if "error" not in reply:
+                return warm
+            self.end(warm)
+            error = reply["error"]
+            lacking = isinstance(error, dict) and lacks_memory(error)
+            if not lacking or time.monotonic() + _PAUSE > deadline:
+                raise RuntimeError(f"a runner could not start on the GPU: {error}")
+            time.sleep(_PAUSE)

@@ -1,0 +1,369 @@
+"""What candidates are tried on: a variant's inputs, the reference with its weights, and what it answers.
+
+Drawing, and the truth in float64, cost the judge more than a comparison does. Candidates for one task that are under
+way together, as the samples of one prompt are, therefore share what is drawn (`Draws`): until the first of them has its
+verdict. Whoever begins later is tried on other contents, so that nothing a verdict tells, and nothing that a pooled
+runner remembers, is an answer to a question still to be asked. What is timed is drawn anew for each candidate. Runs the
+task's code, never a candidate's.
+"""
+
+import secrets
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import nn
+
+from tritonsmith.tasks.dry import picks
+from tritonsmith.tasks.format import TaskError, TaskModule, one_line
+from tritonsmith.tasks.values import finite, map_tensors
+from tritonsmith.tasks.variants import Variant, adapt, usable
+from tritonsmith.types import Task
+from tritonsmith.verify import numerics
+from tritonsmith.verify.dynamic import observe, replay
+from tritonsmith.verify.process.loading import tensors_of
+from tritonsmith.verify.reference import by_name, edges, fitting
+from tritonsmith.verify.reference.by_name import Weights
+from tritonsmith.verify.reference.passing import Passed, passed
+from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
+from tritonsmith.verify.reference.truth import truth_of
+
+_TASKS = 4096
+"""Tasks whose habits are remembered."""
+_REPLAYS, _FOLLOWED = 2, 12
+"""Calls with new contents in the same storage, and those in which a reference that remembers is followed: what stops
+to follow does so when nobody is thought to look any more."""
+_TRIES = 4
+"""How often inputs are drawn in vain, for a reference that does not take what every seed gives, or draws sizes."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """One variant, drawn."""
+
+    inputs: list[object]
+    model: nn.Module
+    truth: numerics.Truth
+    finite: bool
+    """Whether the reference's output holds no NaN and no infinity."""
+    usable: bool
+    """Whether it can be judged against if the output on the task as given was finite; see `variants.usable`."""
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A variant on which the reference's own code fails: it does not exist."""
+
+    reason: Exception
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What a reference does besides giving an answer; it depends on no contents."""
+
+    effects: replay.Effects
+    """What it does to its inputs and weights."""
+    remembers: bool
+    """Whether its answer depends on the calls before."""
+    passed: Passed
+    """Which outputs take no computing."""
+
+
+@dataclass(frozen=True)
+class Replays:
+    """Further contents for the storage of a variant's inputs; see `replay`."""
+
+    habits: Habits
+    again: list[tuple[list[object], numerics.Truth]]
+    """Empty where the reference remembers; see `Draws.following`."""
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kept: object = None
+
+
+class Supply:
+    """Draws for all candidates of one judge; usable from several threads."""
+
+    def __init__(self, cuda: bool, budget: int) -> None:
+        """`budget`: bytes that may be kept for others; what does not fit is drawn for each candidate."""
+        self._device, self._budget = "cuda" if cuda else "cpu", budget
+        self._open: dict[str, Draws] = {}
+        self._habits: dict[str, Habits] = {}
+        self._lock = threading.Lock()
+
+    def join(self, task: Task) -> "Draws":
+        """What candidates for a task are tried on that begin now; to be left when the candidate's verdict is known."""
+        with self._lock:
+            draws = self._open.setdefault(task.source, Draws(self, self._device))
+            draws.members += 1
+            return draws
+
+    def leave(self, draws: "Draws") -> None:
+        """Nobody joins these any more."""
+        with self._lock:
+            self._open = {source: other for source, other in self._open.items() if other is not draws}
+            draws.members -= 1
+            if draws.members == 0:
+                self._budget += draws.taken
+
+    def keeps(self, draws: "Draws", size: int) -> bool:
+        """Whether so many bytes may be kept, which are then accounted for."""
+        with self._lock:
+            if fits := size <= self._budget:
+                self._budget -= size
+                draws.taken += size
+            return fits
+
+    def known(self, task: Task) -> Habits | None:
+        """A reference's habits, if they were found out."""
+        return self._habits.get(task.source)
+
+    def habits(self, task: Task, model: nn.Module, inputs: list[list[object]]) -> Habits:
+        """A reference's habits, found out once a task; `inputs` are two sets of them."""
+        known = self._habits.get(task.source)
+        if known is None:
+            try:
+                effects = replay.reference_effects(model, inputs[0])
+                known = Habits(effects, replay.has_memory(model, inputs[0], inputs[1]), passed(model, inputs[0]))
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:  # the task's own code
+                raise TaskError(
+                    f"task {task.id}: the reference fails where it is called again: {one_line(error)}"
+                ) from error
+            if len(self._habits) >= _TASKS:
+                self._habits.clear()
+            self._habits[task.source] = known
+        return known
+
+
+class Draws:
+    """What the candidates for one task are tried on that are under way together; of several threads one draws."""
+
+    def __init__(self, supply: Supply, device: str) -> None:
+        self._supply, self._device = supply, device
+        self.weights = secrets.randbits(31)
+        """The seed under which models are built. A runner is told it; it tells nothing of the inputs."""
+        self._others = secrets.randbits(31)
+        """The seed of what stands in for constant weights."""
+        self.members, self.taken = 0, 0
+        self._slots: dict[Hashable, _Slot] = {}
+        self._lock = threading.Lock()
+
+    def material(self, variant: Variant, wide: bool = True) -> Material | Fails:
+        """A variant's material; not `wide` where there is no memory for the reference in float64."""
+        with self._slot("material", variant) as slot:
+            if isinstance(slot.kept, (Material, Fails)):
+                return slot.kept
+            made = self._material(variant, wide)
+            if isinstance(made, Fails) or self._supply.keeps(self, _size(made)):
+                slot.kept = made
+                self._prepare([] if isinstance(made, Fails) else [made.truth])
+            return made
+
+    def replays(self, variant: Variant) -> Replays:
+        """Further contents for a variant."""
+        with self._slot("replays", variant) as slot:
+            if isinstance(slot.kept, Replays):
+                return slot.kept
+            made = self._replays(variant)
+            if self._supply.keeps(self, _size(made)):
+                slot.kept = made
+                self._prepare([truth for _, truth in made.again])
+            return made
+
+    def following(self, variant: Variant, first: list[object]) -> list[tuple[list[object], numerics.Truth]]:
+        """Further contents for the storage of `first`, for a reference that remembers: it answers call by call.
+
+        Empty where it keeps what it is given, for that changes then.
+        """
+        model, calls = self.model(variant), [first, *(self.inputs_like(variant, first) for _ in range(_FOLLOWED))]
+        if replay.holds_inputs(model, calls):
+            return []
+        return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
+
+    def habits(self, variant: Variant) -> Habits:
+        """What the reference does besides giving an answer, seen on a variant unless it is known."""
+        known = self._supply.known(variant.task)
+        if known is not None:
+            return known
+        further = self._further(variant, model := self.model(variant))
+        return self._supply.habits(variant.task, model, [inputs for inputs, _ in further])
+
+    def inputs(self, variant: Variant) -> list[object]:
+        """New inputs, for one candidate alone."""
+        module = TaskModule.of(variant.task)
+        drawn = module.inputs(secrets.randbits(31), self._device)
+        if variant.values == "small":
+            return fitting.small(self.model(variant), adapt(drawn, variant))
+        if variant.values in edges.KINDS:
+            return edges.KINDS[variant.values](self.model(variant), drawn)
+        if variant.values in ("constants", "numbers"):
+            other = module.inputs(secrets.randbits(31), self._device)
+            return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
+        return adapt(drawn, variant)
+
+    def inputs_like(self, variant: Variant, like: list[object]) -> list[object]:
+        """New inputs for the storage of others; those themselves in another order where a task draws sizes, too."""
+        drawn = (self.inputs(variant) for _ in range(_TRIES))
+        turned = (map_tensors(item, lambda tensor: tensor.flip(0) if tensor.dim() else tensor) for item in like)
+        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or list(turned)
+
+    def model(self, variant: Variant) -> nn.Module:
+        """The reference with its weights."""
+        module = TaskModule.of(variant.task)
+        if known := self.by_name(variant):
+            model = by_name.built(lambda: module.model(self.weights, self._device), known)
+            by_name.put_in(model, known)
+            return model
+        if variant.weights:
+            known = self.stand_ins(variant)
+            with standing_in(known):
+                model = module.model(self.weights, self._device)
+            put_in(list(tensors_of(model).values()), known)
+            return model
+        model = module.model(self.weights, self._device)
+        return model.to(variant.dtype) if variant.dtype is not None else model
+
+    def stand_ins(self, variant: Variant) -> StandIns:
+        """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
+        if not variant.weights or variant.named:
+            return []
+        with self._slot("stand-ins", variant) as slot:
+            if not isinstance(slot.kept, list):
+                slot.kept = self._constant(variant)
+            if not slot.kept:
+                raise TaskError(f"task {variant.task.id}: no weight is constant")
+            return slot.kept
+
+    def _constant(self, variant: Variant) -> StandIns:
+        """Contents for constant weights, about what those begin as where a reference bears no others."""
+        module, whole = TaskModule.of(variant.task), not picks(variant.task.source)
+        model = module.model(self.weights, self._device)
+        if not (about := stand_ins(model, self._others, whole)) or (variant.opposite and not _single(model)):
+            return []
+        free = stand_ins(model, self._others, whole, True, variant.opposite)
+        with standing_in(free):
+            model = module.model(self.weights, self._device)
+        put_in(list(tensors_of(model).values()), free)
+        if self._bears(model, variant):
+            return free
+        return [] if variant.opposite else about
+
+    def by_name(self, variant: Variant) -> Weights:
+        """What stands in for weights by name, where a variant wants it so; raises TaskError if there is nothing."""
+        if not variant.weights or not variant.named:
+            return Weights()
+        with self._slot("by name", variant) as slot:
+            known = slot.kept if isinstance(slot.kept, Weights) else self._trained(variant)
+            slot.kept = known
+            if not known:
+                raise TaskError(f"task {variant.task.id}: it has no weights that may be others")
+            return known
+
+    def _trained(self, variant: Variant) -> Weights:
+        """Contents for all weights, or for those alike alone where a reference bears no other signs or numbers."""
+        module = TaskModule.of(variant.task)
+        model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
+        whole = not picks(variant.task.source)
+        if variant.opposite and not _single(model):
+            return Weights()
+        left = by_name.weights(model, other, self._others, "left", whole)
+        for how in ("signed", "turned", "scaled"):
+            known = by_name.weights(model, other, self._others, how, whole, variant.opposite)
+            if how != "signed" and len(known) == len(left):
+                break
+            by_name.put_in(model, known)
+            borne = self._bears(model, variant)
+            by_name.take_out(model, known)
+            if borne:
+                return known
+            if variant.opposite:
+                return Weights()
+        return left
+
+    def _bears(self, model: nn.Module, variant: Variant) -> bool:
+        """Whether a reference's answer with these weights is what it computes, up to rounding."""
+        try:
+            return fitting.sound(truth_of(model, self.inputs(variant)))
+        except torch.OutOfMemoryError:
+            return False
+        except Exception:  # the task's own code
+            return False
+
+    @contextmanager
+    def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
+        how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights, variant.named
+        key = kind, variant.task.source, variant.label, *how
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+        with slot.lock:
+            yield slot
+
+    def _material(self, variant: Variant, wide: bool) -> Material | Fails:
+        # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
+        tries = _TRIES if variant.label == "as given" else 1
+        made = self._tried(variant, wide)
+        while isinstance(made, Fails) and (tries := tries - 1):
+            made = self._tried(variant, wide)
+        return made
+
+    def _tried(self, variant: Variant, wide: bool) -> Material | Fails:
+        try:
+            inputs = self.inputs(variant)
+            model = self.model(variant)
+            truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
+            truth = edges.settled(variant.values, model, inputs, truth)
+        except torch.OutOfMemoryError:
+            raise  # says something of the GPU, and nothing of the task
+        except Exception as error:  # the task's own code fails on this variant
+            return Fails(error.with_traceback(None))  # which would keep the inputs and the model
+        fine = finite(truth.native)
+        return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
+
+    def _replays(self, variant: Variant) -> Replays:
+        further = self._further(variant, model := self.model(variant))
+        habits = self._supply.habits(variant.task, model, [inputs for inputs, _ in further])
+        return Replays(habits, [] if habits.remembers else further)
+
+    def _further(self, variant: Variant, model: nn.Module) -> list[tuple[list[object], numerics.Truth]]:
+        """New inputs with the reference's answers; raises TaskError where it fails on most of what is drawn."""
+        found: list[tuple[list[object], numerics.Truth]] = []
+        for _ in range(_TRIES * _REPLAYS):
+            try:
+                inputs = self.inputs(variant)
+                found.append((inputs, truth_of(model, inputs)))
+            except torch.OutOfMemoryError:
+                raise
+            except Exception:  # the task's own code, which may fail under some seeds and not under others
+                continue
+            if len(found) == _REPLAYS:
+                return found
+        raise TaskError(f"task {variant.task.id}: the reference fails on most of what is drawn for it")
+
+    def _prepare(self, truths: list[numerics.Truth]) -> None:
+        """Make what is kept ready for others, whose threads use other streams: it must be there, and known."""
+        for truth in truths:
+            numerics.prepare(truth)
+        if self._device == "cuda":
+            torch.cuda.current_stream().synchronize()
+
+
+def _single(model: nn.Module) -> bool:
+    """Whether a parameter of a few numbers begins as a constant that is not about zero."""
+    found = [constant(parameter) for parameter in model.parameters() if parameter.numel() < FEW]
+    return any(value is not None and abs(value) >= SMALL for value in found)
+
+
+def _size(value: Material | Replays) -> int:
+    if isinstance(value, Replays):
+        parts: list[object] = [[inputs, truth.exact, truth.native] for inputs, truth in value.again]
+    else:
+        truth = value.truth
+        parts = [value.inputs, list(value.model.state_dict().values()), truth.exact, truth.native]
+    return sum(tensor.nbytes for tensor in observe.tensors(parts))

@@ -1,0 +1,150 @@
+"""What a candidate's outputs are compared with: the reference's, in float64 and in the task's own dtype.
+
+Runs the task's code, never a candidate's. The comparison is `numerics`.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from tritonsmith.tasks.format import forward, seeded, used
+from tritonsmith.tasks.values import leaves, map_tensors
+from tritonsmith.verify import numerics
+from tritonsmith.verify.dynamic.observe import numbers
+from tritonsmith.verify.numerics import Truth
+from tritonsmith.verify.reference.ties import Pick, Ties, noted
+
+_HALVES = (torch.float16, torch.bfloat16)
+_NUDGE = 4.0
+"""By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
+_OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
+"""Parts of the names of operators that multiply matrices and are not in torch's register of operations."""
+_NO_MEMORY = "_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "out of memory"
+"""What NVIDIA's libraries say where they have no memory for themselves."""
+_MUCH = 1 << 20
+"""Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
+
+
+def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[object]] = (), wide: bool = True) -> Truth:
+    """Both outputs of the reference; raises whatever its code raises in its own dtype.
+
+    `earlier` are calls that it has answered before, where its answer depends on them. Not `wide`: there is no memory
+    for it in float64, and it is its own truth.
+    """
+    native = _detached(_answer(used(model, earlier) if earlier else model, inputs))
+    if not wide:
+        return Truth(native, native, kind=_kind(model, inputs))
+    double, widened = copy.deepcopy(model).double(), _wide(inputs)
+    products, much = _Products(), _much(native, model, inputs)
+    try:
+        double = used(double, map(_wide, earlier)) if earlier else double
+        with products if much else nullcontext():
+            exact = _detached(_answer(double, widened))
+    except torch.OutOfMemoryError:
+        raise  # says something of the GPU, and nothing of the reference
+    except Exception:  # a reference that insists on its dtype is its own truth
+        exact, double, widened, much = native, model, inputs, 0
+    summed = 0 if products.found else much
+    unit = _unit(native, inputs)
+    kind = _kind(model, inputs)
+    if unit is None:
+        return Truth(exact, native, summed=summed, kind=kind)
+
+    def nearby(number: int) -> object:
+        with seeded(number):
+            moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in widened]
+        with Ties(number, unit):
+            return forward(double, moved)
+
+    def picks() -> list[Pick]:
+        with noted() as found:
+            forward(used(model, earlier) if earlier else model, inputs)
+        return found
+
+    return Truth(exact, native, nearby, summed, kind=kind, picks=picks)
+
+
+def _answer(model: nn.Module, inputs: list[object]) -> object:
+    """The model's output; raises OutOfMemoryError where a library of torch's had no memory for itself, too.
+
+    That would else be taken for a reference that does not run on such inputs.
+    """
+    try:
+        return forward(model, inputs)
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError) or not any(words in str(error) for words in _NO_MEMORY):
+            raise
+        raise torch.OutOfMemoryError(str(error)) from error
+
+
+def _kind(model: nn.Module, inputs: list[object]) -> torch.dtype:
+    """The least precise of the types of inputs and weights, float32 where none has fractions."""
+    kinds = {t.dtype for t in [*leaves(inputs), *model.parameters()] if t.is_floating_point()}
+    return max(kinds & numerics.TOLERANCE.keys(), key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
+
+
+def _much(native: object, model: nn.Module, inputs: list[object]) -> int:
+    """Elements of inputs and weights, 0 where no output is so small beside them that it may be a sum of very many."""
+    given = sum(tensor.numel() for tensor in [*leaves(inputs), *model.state_dict().values()])
+    alone = [1] if any(isinstance(number, float) for number in numbers(native)) else []
+    least = min([tensor.numel() for tensor in leaves(native) if tensor.numel()] + alone, default=0)
+    return given if least and given // least >= _MUCH else 0
+
+
+class _Products(TorchDispatchMode):
+    """Looks for products of matrices, convolutions and what is made of them: there lower precision would pay."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = False
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        known = getattr(func, "_overloadpacket", None) in flop_registry
+        self.found |= known or any(word in str(func) for word in _OTHER_PRODUCTS)
+        return func(*args, **(kwargs or {}))
+
+
+def _unit(native: object, inputs: list[object]) -> float | None:
+    """The unit of rounding on which integers of an output may hang; None where all of them are settled.
+
+    Of equal values of half precision any one's place may be told, but beside those values alone: of a tie in what was
+    given torch's documentation says which.
+    """
+    kinds = [{t.dtype for t in leaves(tree)} for tree in (native, inputs)]
+    if all(kind.is_floating_point or kind.is_complex for kind in kinds[0]):
+        return None
+    halves = [kind for kind in _HALVES if kind in kinds[0]]
+    if halves:
+        return max(torch.finfo(kind).eps for kind in halves)
+    given = [kind for kind in kinds[1] if kind.is_floating_point]
+    return max(torch.finfo(kind).eps for kind in given) if given and not {*given} & {*_HALVES} else None
+
+
+def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
+    """Values moved by a few units of rounding, each on its own; whole numbers are labels, masks or counts and stay."""
+    if not tensor.is_floating_point() or bool((tensor == tensor.round()).all()):
+        return tensor
+    return tensor * (1 + _NUDGE * unit * (2 * torch.rand_like(tensor) - 1))
+
+
+def _detached(output: object) -> object:
+    return map_tensors(output, torch.Tensor.detach)
+
+
+def _wide(inputs: list[object]) -> list[object]:
+    return [map_tensors(item, _widen) for item in inputs]
+
+
+def _widen(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor

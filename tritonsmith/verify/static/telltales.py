@@ -1,0 +1,129 @@
+"""What would tell a candidate who runs it, without a frame or a special name in its source: rules over the syntax tree.
+
+A logger hands out the stack, the clock and open files, a recorded warning the caller's file, a format string any
+attribute of what it is given, and a module's own name says who loaded it. Does not look at what runs: see `conduct`.
+"""
+
+import ast
+import string
+from collections.abc import Iterator
+
+from tritonsmith.source import walk
+from tritonsmith.types import Finding
+from tritonsmith.verify.static.innards import reads
+from tritonsmith.verify.static.module import Module
+
+LOGGER_SHUT = {
+    "findCaller", "makeRecord", "handlers", "manager", "addFilter", "removeFilter", "addHandler", "removeHandler",
+    "parent", "root", "handle", "callHandlers", "filters", "disabled", "propagate", "loggerDict", "getChildren",
+    "loggerClass", "hasHandlers",
+}  # fmt: skip
+"""Attributes of a logger that do more than write a line."""
+FORMATS = {"format", "format_map"}
+KERNEL_SHUT = {"device_caches", "rewriter", "rewritten_fn", "asm"}
+"""What a compiled kernel alone has, or the compiler gives alone, and what an interpreted one has alone."""
+KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.runtime.KernelInterface"}
+"""Classes of which an interpreted kernel is none, or another."""
+
+
+def telltales(module: Module) -> Iterator[Finding]:
+    """Every such use in a candidate."""
+    yield from _loggers(module)
+    yield from _warnings(module)
+    yield from _formats(module.tree)
+    yield from _own_name(module)
+    yield from _kernels(module)
+
+
+def _loggers(module: Module) -> Iterator[Finding]:
+    """What is asked of loggers beside writing a line, where `logging` is imported at all."""
+    if not any(name.split(".")[0] == "logging" for name in module.aliases.values()):
+        return
+    for node in walk(module.tree):
+        line = getattr(node, "lineno", None)
+        for name in reads(node, stores=True):
+            if name in LOGGER_SHUT and not _is_own(node):
+                yield Finding(rule="observed", message=f"{name} of a logger tells who runs the candidate", line=line)
+        if isinstance(node, ast.ClassDef):
+            bases = [module.path(base) or "" for base in node.bases]
+            if any(base.startswith("logging.") for base in bases):
+                yield Finding(rule="observed", message="a logger of its own is told who runs the candidate", line=line)
+
+
+def _is_own(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _warnings(module: Module) -> Iterator[Finding]:
+    """Warnings that are caught to be read: they name the file that called."""
+    for node in walk(module.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if module.path(node.func) == "warnings.catch_warnings" and (node.args or node.keywords):
+            yield Finding(rule="observed", message="a recorded warning tells who called", line=node.lineno)
+
+
+def _formats(tree: ast.Module) -> Iterator[Finding]:
+    """Text whose fields read attributes or items of what they are given, and text that only shows when it runs."""
+    plain = {
+        id(node.func)
+        for node in walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node.func.value)
+    }
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain and not _is_own(node):
+            message = "format reads attributes where its text says so: call it on text that is written out, without any"
+            yield Finding(rule="frame", message=message, line=node.lineno)
+        elif not isinstance(node, ast.Attribute) and (names := FORMATS & set(reads(node))):
+            yield Finding(rule="frame", message=f"{min(names)} is not allowed here", line=getattr(node, "lineno", None))
+
+
+def _is_plain(text: ast.expr) -> bool:
+    """Whether a text is written out and its fields are names or numbers alone."""
+    if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+        return False
+    try:
+        fields = [(name or "", spec or "") for _, name, spec, _ in string.Formatter().parse(text.value)]
+    except ValueError:
+        return False
+    return not any("." in name or "[" in name or "{" in spec for name, spec in fields)
+
+
+def _own_name(module: Module) -> Iterator[Finding]:
+    """The module's own name and file, but for the main block's question and a logger's name."""
+    allowed: set[int] = set()
+    for node in walk(module.tree):
+        if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+            sides = node.left, node.comparators[0]
+            if any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides):
+                allowed |= {id(side) for side in sides}
+        elif isinstance(node, ast.Call) and module.path(node.func) == "logging.getLogger":
+            allowed |= {id(argument) for argument in node.args}
+    for node in walk(module.tree):
+        if isinstance(node, ast.Name) and node.id in ("__name__", "__file__") and id(node) not in allowed:
+            yield Finding(rule="observed", message=f"{node.id} tells who loaded the candidate", line=node.lineno)
+
+
+def _kernels(module: Module) -> Iterator[Finding]:
+    """What only a compiled kernel has, or only an interpreted one; their other looks are alike, see `disguise`."""
+    hints = _hints(module.tree)
+    for node in walk(module.tree):
+        line = getattr(node, "lineno", None)
+        for name in KERNEL_SHUT & set(reads(node)):
+            yield Finding(rule="observed", message=f"{name} tells the interpreter from the compiler", line=line)
+        if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Load):
+            path = module.path(node)
+            if path in KERNEL_CLASSES and id(node) not in hints:
+                message = f"{path} tells the interpreter from the compiler"
+                yield Finding(rule="observed", message=message, line=line)
+
+
+def _hints(tree: ast.Module) -> set[int]:
+    """Every part of the annotations."""
+    found: list[ast.expr | None] = []
+    for node in walk(tree):
+        if isinstance(node, (ast.arg, ast.AnnAssign)):
+            found.append(node.annotation)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.append(node.returns)
+    return {id(part) for one in found if one is not None for part in walk(one)}
