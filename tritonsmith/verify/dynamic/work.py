@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from tritonsmith import verify
 from tritonsmith.verify.dynamic.observe import Launches, address, numbers, tensors
 
 LIMIT = 1 << 26
@@ -40,7 +41,7 @@ READS = {
 """Methods that give Python the values of a tensor where no operator is seen; printing switches observers off."""
 _GATHERS = {"tensor", "as_tensor", "new_tensor", "tensor_split", "hsplit", "vsplit", "dsplit"}
 """Functions that read the tensors in a list, or those that say where to split, and no operator is seen either."""
-_TRUSTED = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(str(triton.__file__)))
+_TRUSTED = (os.path.dirname(str(verify.__file__)), os.path.dirname(str(triton.__file__)))
 _TORCH = os.path.dirname(str(torch.__file__))
 _CONSTANT = ("empty", "zeros", "ones", "full", "new_", "arange", "scalar_tensor", "fill_", "zero_", "rand")
 """How operators begin whose results hold nothing of their arguments."""

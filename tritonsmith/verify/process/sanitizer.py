@@ -30,7 +30,7 @@ SECONDS = 120.0
 """How long a candidate may take under a tool; starting an interpreter and CUDA is most of it."""
 FRAME, ANSWER = "frame", "answer"
 """Files in the program's folder: what it is to do, and what came of it."""
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[3])
 _PRINTED = 50
 """Errors that a report lists."""
 _SHOWN = 8
