@@ -10,7 +10,7 @@ from judging import DOUBLE, double
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.errors import UserError
 from tritonsmith.types import Candidate, Finding, Verdict
-from tritonsmith.verify.cache import MACHINE, Cache, circumstances
+from tritonsmith.verify.cache import MACHINE, Cache, circumstances, text_of
 from tritonsmith.verify.pool import Verifier
 
 SETTINGS, EXTENSIONS = VerifyConfig(device="cpu"), ExtensionsConfig()
@@ -101,3 +101,13 @@ def test_a_second_verifier_judges_nothing_again(tmp_path: Path) -> None:
         two = second.verify(DOUBLE, candidate.model_copy(update={"sample": 4}))
     assert one.correct and (two.sample, two.reward) == (4, 0.25)
     assert one.model_copy(update={"sample": 4, "reward": 0.25}) == two
+
+
+def test_a_rule_in_any_folder_of_the_verifier_makes_old_verdicts_void(tmp_path: Path) -> None:
+    words = set()
+    for number in range(2):
+        rule = tmp_path / str(number) / "verify" / "static" / "rule.py"
+        rule.parent.mkdir(parents=True)
+        rule.write_text(f"allowed = {number}")
+        words.add(text_of(tmp_path / str(number)))
+    assert len(words) == 2

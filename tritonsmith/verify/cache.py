@@ -29,6 +29,7 @@ _ELSEWHERE = {"workers", "judges", "spare", "gpus", "cache"}
 """Settings that no verdict depends on; a setting that is added counts until it is named here."""
 _BUSY_SECONDS = 60.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, source TEXT, verdict TEXT) WITHOUT ROWID"
+_PACKAGE = Path(__file__).parents[1]
 
 
 class Cache:
@@ -85,16 +86,15 @@ def circumstances(settings: VerifyConfig, extensions: ExtensionsConfig, device: 
             "device": device,
             "gpus": sorted(set(gpus)),
             "versions": [__version__, torch.__version__, triton.__version__, platform.python_version()],
-            "verifier": _verifier(),
+            "verifier": text_of(_PACKAGE),
         }
     )
 
 
 @functools.cache
-def _verifier() -> str:
-    """The verifier's own text: a rule that is mended must not leave old verdicts standing."""
-    package = Path(__file__).parents[1]
-    files = sorted(path for folder in ("verify", "tasks") for path in (package / folder).glob("*.py"))
+def text_of(package: Path) -> str:
+    """The verifier's own text, in one word: a rule that is mended must not leave old verdicts standing."""
+    files = sorted(path for folder in ("verify", "tasks") for path in (package / folder).rglob("*.py"))
     return _digest([path.read_text() for path in files])
 
 
