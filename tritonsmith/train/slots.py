@@ -17,6 +17,7 @@ attention in every layer, and quantised ones, are not for this file: see `fits`.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -220,10 +221,12 @@ class Slots:
         """One step of the first `used` slots, none of which reaches `bound`: a graph on a GPU."""
         cache = Cache(layers=[_View(keys, values, self.place, used, bound) for keys, values in self.layers])
         places = torch.arange(bound, device=self.device)
+        hidden = torch.full((), -torch.inf, dtype=self.model.dtype, device=self.device)
 
         def step() -> None:
             token, place = self.token[:used], self.place[:used]
-            seen = (places <= place[:, None])[:, None, None]
+            # Numbers, since truths would be made into such in each layer.
+            seen = hidden.masked_fill(places <= place[:, None], 0.0)[:, None, None]
             logits = self.model(
                 input_ids=token[:, None],
                 position_ids=place[:, None],
@@ -237,10 +240,10 @@ class Slots:
             place.add_(1).clamp_(max=bound - 1)
 
         if self.device.type != "cuda":
-            return _with_grouped_attention(self.model, step)
+            return _for_decoding(self.model, step)
         key = used, bound, draw
         if key not in self.graphs:
-            self.graphs[key] = self._captured(_with_grouped_attention(self.model, step)), step
+            self.graphs[key] = self._captured(_for_decoding(self.model, step)), step
         return self.graphs[key][0].replay
 
     def _captured(self, step: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -330,16 +333,33 @@ def _grouped(
 AttentionInterface.register(_GROUPED, _grouped)
 
 
-def _with_grouped_attention(model: PreTrainedModel, step: Callable[[], None]) -> Callable[[], None]:
+def _for_decoding(model: PreTrainedModel, step: Callable[[], None]) -> Callable[[], None]:
+    """The step with grouped attention, and with each RMS norm as one kernel of torch's where the model's own code has
+    seven: at one token a row a kernel's launch costs more than its work."""
+    norms = [part for part in model.modules() if type(part).__name__.endswith("RMSNorm")]
+    # Llama's form, float32 inside and no offset; one that accelerate has hooked stays as it is.
+    norms = [part for part in norms if hasattr(part, "variance_epsilon") and "forward" not in vars(part)]
+
     def run() -> None:
         usual = cast(str, model.config._attn_implementation)
         model.set_attn_implementation(_GROUPED)
+        for norm in norms:
+            norm.forward = partial(_normed, norm)
         try:
             step()
         finally:
             model.set_attn_implementation(usual)
+            for norm in norms:
+                del norm.forward
 
     return run
+
+
+def _normed(norm: nn.Module, hidden: Tensor) -> Tensor:
+    weight, epsilon = cast(Tensor, norm.weight), cast(float, norm.variance_epsilon)
+    if weight.dtype != hidden.dtype:
+        return type(norm).forward(norm, hidden)
+    return F.rms_norm(hidden, weight.shape, weight, epsilon)
 
 
 def _state(model: PreTrainedModel) -> list[object]:
