@@ -21,8 +21,8 @@ def test_a_task_that_is_tried_as_it_is_needs_none() -> None:
 def test_a_size_that_is_too_large_for_the_interpreter_is_left_out() -> None:
     task = SUITE["level1/matmul_lower_triangular"]  # one constant for both sides
     assert lengths(task, scaling.full(task)) == []
-    wide = small("return 2.0 * x", "torch.randn(4, 1000000)")
-    assert BOUND.elements < 1000000 and lengths(wide, scaling.full(wide)) == []
+    wide = small("return 2.0 * x", "torch.randn(4, 3000000)")
+    assert BOUND.elements < 3000000 and lengths(wide, scaling.full(wide)) == []
 
 
 def test_a_dimension_that_a_task_is_given_is_no_size() -> None:

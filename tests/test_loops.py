@@ -4,7 +4,7 @@ import pytest
 from judging import DOUBLE, KERNEL, double, judge
 from triton import language as tl
 
-from tritonsmith.verify.interpreter.loops import Counted, counted
+from tritonsmith.verify.interpreter.loops import Counted, counted, joined
 from tritonsmith.verify.pool import Verifier
 
 LOOP = "    offsets = offsets.to(tl.int64)\n    for i in BOUNDS:\n        BODY\n"
@@ -34,3 +34,15 @@ def test_a_loop_variable_may_be_made_wider(verifier: Verifier, bounds: str) -> N
     kernel = KERNEL.replace("    mask =", LOOP.replace("BOUNDS", bounds).replace("BODY", body) + "    mask =")
     verdict = judge(verifier, DOUBLE, double(kernel=kernel))
     assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+@pytest.mark.parametrize("mask", ["(offsets < n) and (offsets >= 0)", "not ((offsets >= n) or (offsets < 0))"])
+def test_and_and_or_of_blocks_join_them_element_by_element(verifier: Verifier, mask: str) -> None:
+    kernel = KERNEL.replace("mask = offsets < n", f"mask = {mask}".replace("not (", "~(").replace("not ", "~"))
+    verdict = judge(verifier, DOUBLE, double(kernel=kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_and_of_scalars_stops_where_it_is_settled() -> None:
+    assert joined(True, lambda: 0, lambda: pytest.fail("is not asked")) == 0
+    assert joined(False, lambda: 0, lambda: 3) == 3

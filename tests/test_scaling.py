@@ -373,3 +373,18 @@ def test_odd_sizes_empty_no_layer() -> None:
     source = SQUEEZE.replace("64, 256, 112, 112", "8, 16, 12, 12").replace("[256]", "[16]")
     odd = odd_sizes(_task(source))
     assert odd is None or _shapes(odd)[0][1] >= 16
+
+
+def test_a_size_within_an_index_is_scaled_and_the_index_is_not() -> None:
+    source = scaling.rescale(
+        "def get_inputs():\n    return [torch.arange(512)[None, :], TABLE[3]]\n", lambda value: value // 2
+    )
+    assert "torch.arange(256)[None, :]" in source and "TABLE[3]" in source
+
+
+def test_offsets_and_lengths_keep_their_proportions() -> None:
+    source = scaling.rescale(
+        "TOTAL = 512\nOFFSETS = [0, 100, 356, 512]\nLENGTHS = torch.tensor([100, 256, 156])\n",
+        lambda value: scaling.shrink(value, 32),
+    )
+    assert "OFFSETS = [0, 6, 22, 32]" in source and "torch.tensor([6, 16, 10])" in source and "TOTAL = 32" in source

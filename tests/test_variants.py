@@ -1,10 +1,13 @@
 """The inputs a candidate is tried on: labels, sizes, precisions, distributions, layouts, and what tasks rely on."""
 
+from typing import cast
+
 import pytest
 import torch
 from judging import DOUBLE
 
 from tritonsmith.tasks.format import TaskModule
+from tritonsmith.tasks.scaling import bounded_by_arguments
 from tritonsmith.tasks.values import LARGE, Values, finite, map_tensors, without_last
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, odd_sizes, usable, variants
 from tritonsmith.types import Task
@@ -25,6 +28,7 @@ def test_on_means_five_and_those_beyond() -> None:
         "small values",
         "other masks",
         "signed values",
+        "equal inputs told apart",
         "other constants",
         "other numbers",
         "other weights",
@@ -147,6 +151,41 @@ def test_zeros_take_the_last_slice_of_what_is_not_positive() -> None:
     assert not without_last(_normal())[-1].any() and without_last(_normal())[:-1].all()
     for kept in (_normal().exp(), _normal().sign(), torch.arange(48), torch.tensor(0.5)):
         assert torch.equal(without_last(kept), kept)
+
+
+def test_a_slice_of_what_rand_draws_becomes_zero_also_where_slices_were_made_small() -> None:
+    drawn = torch.rand(8, 48, generator=torch.Generator().manual_seed(0)) + 1e-6
+    for given in (drawn, _redistributed(drawn, "small")):
+        assert float(given.min()) > 0 and not without_last(given)[-1].any()
+
+
+def test_inputs_that_are_equal_are_told_apart() -> None:
+    apart = Variant("equal inputs told apart", DOUBLE, values="apart")
+    first, second, third = (cast(torch.Tensor, one) for one in adapt([_normal(), _normal(), _normal() + 1], apart))
+    assert torch.equal(first, _normal()) and torch.equal(third, _normal() + 1) and not torch.equal(second, first)
+    assert torch.equal(second.flatten().sort().values, first.flatten().sort().values)
+    with pytest.raises(ValueError, match="no two"):
+        adapt([_normal(), _normal() + 1], apart)
+
+
+def test_great_whole_numbers_fit_into_32_bits_and_into_no_float32() -> None:
+    numbers = torch.arange(4096)
+    (great,) = adapt([numbers], Variant("great whole numbers", DOUBLE, values="great"))
+    assert isinstance(great, torch.Tensor) and 2**29 < int(great.max()) < 2**31
+    assert not torch.equal(great.float().long(), great) and 0.4 < (great == numbers).double().mean() < 0.6
+
+
+def test_truths_as_floats_are_not_doubled_beside_other_inputs() -> None:
+    double, labels = Variant("values x2", DOUBLE, factor=2.0), (_normal() > 0).float()
+    values, kept = adapt([_normal(), labels], double)
+    assert torch.equal(cast(torch.Tensor, values), 2 * _normal()) and torch.equal(cast(torch.Tensor, kept), labels)
+    assert torch.equal(cast(torch.Tensor, adapt([labels], double)[0]), 2 * labels)
+
+
+def test_numbers_below_what_a_constructor_is_given_are_never_negative() -> None:
+    source = DOUBLE.source.replace("return []", "return [EXPERTS]") + "\nEXPERTS = 9\n"
+    drawn = source.replace("return [torch.rand", "return [torch.randint(0, EXPERTS, (4, 4)), torch.rand")
+    assert bounded_by_arguments(drawn) and not bounded_by_arguments(drawn.replace("(0, EXPERTS,", "(0, 7,"))
 
 
 def test_signed_values_have_both_signs() -> None:

@@ -18,6 +18,7 @@ from typing import cast
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from tritonsmith.errors import UserError
 from tritonsmith.types import Task
@@ -82,14 +83,14 @@ class TaskModule:
         return cls(task, names)
 
     def inputs(self, seed: int, device: str = "cpu") -> list[object]:
-        """Draw `get_inputs()` on a device under a seed."""
+        """Draw `get_inputs()` on a device under a seed; raises TaskError where something cannot be handed over."""
         with seeded(seed), on(device):
             drawn = cast(Callable[[], Sequence[object]], self.names["get_inputs"])()
-        return list(drawn)
+        return _plain(drawn, "get_inputs")
 
     def init_inputs(self) -> list[object]:
-        """The constructor's arguments."""
-        return list(cast(Callable[[], Sequence[object]], self.names["get_init_inputs"])())
+        """The constructor's arguments; raises TaskError where one cannot be handed over."""
+        return _plain(cast(Callable[[], Sequence[object]], self.names["get_init_inputs"])(), "get_init_inputs")
 
     def model(self, seed: int, device: str = "cpu") -> nn.Module:
         """Build the reference under a seed.
@@ -100,6 +101,17 @@ class TaskModule:
         with seeded(seed), on(device), torch.no_grad():
             model = cast(Callable[..., nn.Module], self.names["Model"])(*arguments)
         return model.to(device)
+
+
+def _plain(values: Sequence[object], function: str) -> list[object]:
+    """What a task's function gives, of which nothing is an object of a class of its own: candidates have processes of
+    their own, which know no such class."""
+    known = (torch.Tensor, torch.dtype, bool, int, float, str, tuple, type(None))
+    strange = next((one for one in pytree.tree_leaves(list(values)) if not isinstance(one, known)), None)
+    if strange is not None:
+        kind = type(strange).__name__
+        raise TaskError(f"{function} gives a {kind}; use tensors, numbers, strings, and lists, tuples or dicts of them")
+    return list(values)
 
 
 @lru_cache(maxsize=64)

@@ -24,7 +24,7 @@ from tritonsmith.tasks.scaling import (
 )
 from tritonsmith.types import Task
 
-BOUND = Bound(1 << 18, 1 << 23)
+BOUND = Bound(1 << 20, 1 << 24)
 """What the interpreter bears where it is spread over few programs."""
 _LEAST = 4
 """The smallest bound of a size that is told apart from others; the next one's is twice as much."""

@@ -12,6 +12,7 @@ the reference on it.
 import ast
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from torch.utils.flop_counter import FlopCounterMode
@@ -35,6 +36,8 @@ SMALL = 8
 
 _BASE, _MOST_BITS = 10, 62
 """The largest base, and the largest exponent, of a power that is a size."""
+_CONTENTS = ("tensor", "as_tensor", "LongTensor", "IntTensor")
+"""Functions that make a tensor of a list's numbers."""
 _RANDOM_INTEGERS = ("randint", "randint_like", "random_")
 """Functions that draw integers between bounds; sizes are given to them in tuples."""
 
@@ -89,7 +92,7 @@ def rescale(source: str, change: Callable[[int], int], keep: Collection[int] = (
     sizing = [node for node in tree.body if _sizes(node)]
     named = _integers(node for node in tree.body if node not in sizing)
     own = _integers(node for node in sizing if not (isinstance(node, ast.FunctionDef) and node.name == "get_inputs"))
-    rewriter = _Integers(change, keep, named - own)
+    rewriter = _Integers(change, keep, named - own, _integers(sizing))
     for node in sizing:
         rewriter.visit(node)
     return ast.unparse(tree)
@@ -117,6 +120,22 @@ def named_by_the_model(source: str) -> set[int]:
     return _integers(node for node in _parsed(source).body if not _sizes(node))
 
 
+def bounded_by_arguments(source: str) -> bool:
+    """Whether random integers are drawn below a number, or a name, that the constructor is given as well."""
+    tree = parse(source)
+    made = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "get_init_inputs"]
+    named = {part.id for node in made for part in ast.walk(node) if isinstance(part, ast.Name)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) in _RANDOM_INTEGERS]
+    given = [one for call in calls for one in (*call.args, *_bounds(call)) if not isinstance(one, ast.Tuple)]
+    names = {part.id for one in given for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return bool(names & named) or bool((_integers(given) - {0, 1}) & _integers(made))
+
+
+def _bounds(call: ast.Call) -> list[ast.expr]:
+    """The bounds of random integers that are given by name."""
+    return [keyword.value for keyword in call.keywords if keyword.arg in ("low", "high", "from", "to")]
+
+
 def _parsed(source: str) -> ast.Module:
     """A task's syntax tree, in which a size that is written as a power is the number that it is."""
     tree = parse(source)
@@ -136,6 +155,12 @@ def _sizes(node: ast.stmt) -> bool:
 def _integers(nodes: Iterable[ast.AST]) -> set[int]:
     inner = (part for node in nodes for part in ast.walk(node))
     return {part.value for part in inner if isinstance(part, ast.Constant) and type(part.value) is int}
+
+
+def _whole(node: ast.List) -> list[int]:
+    """The numbers of a list that holds nothing but whole ones, else none."""
+    found = [one.value for one in node.elts if isinstance(one, ast.Constant) and type(one.value) is int]
+    return found if len(found) == len(node.elts) else []
 
 
 def _called(node: ast.Call) -> str:
@@ -178,10 +203,15 @@ def _integers_of(source: str) -> list[int]:
 
 
 class _Integers(ast.NodeTransformer):
-    def __init__(self, change: Callable[[int], int], keep: Collection[int], ranges: Collection[int]) -> None:
-        """`keep` are integers that stay everywhere, `ranges` those that stay where they bound random integers."""
-        self._change, self._keep, self._ranges = change, keep, ranges
+    def __init__(
+        self, change: Callable[[int], int], keep: Collection[int], ranges: Collection[int], known: Collection[int]
+    ) -> None:
+        """`keep` are integers that stay everywhere, `ranges` those that stay where they bound random integers, `known`
+        all that are to be changed."""
+        self._change, self._keep, self._ranges, self._known = change, keep, ranges, known
         self._bounds: set[ast.expr] = set()
+        self._contents: set[ast.expr] = set()
+        """Lists that tensors are made of."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if type(node.value) is not int or node.value in self._keep or node in self._bounds:
@@ -190,19 +220,38 @@ class _Integers(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if _called(node) in _RANDOM_INTEGERS:
-            named = [keyword.value for keyword in node.keywords if keyword.arg in ("low", "high", "from", "to")]
-            bounds = [one for one in [*node.args, *named] if isinstance(one, ast.Constant)]
+            bounds = [one for one in (*node.args, *_bounds(node)) if isinstance(one, ast.Constant)]
             self._bounds.update(one for one in bounds if one.value in self._ranges)
+        if _called(node) in _CONTENTS:
+            self._contents.update(one for one in node.args if isinstance(one, ast.List))
         return self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
         node.left = self.visit(node.left)
-        if not isinstance(node.op, (ast.LShift, ast.RShift, ast.Pow)):  # their right operand is no dimension
+        power = isinstance(node.op, (ast.LShift, ast.RShift, ast.Pow))
+        if not power or not isinstance(node.right, (ast.Constant, ast.Name)):  # such an exponent is no dimension
             node.right = self.visit(node.right)
         return node
 
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """Offsets that rise from 0 keep their proportions, and so do lengths whose sum is a size of the task."""
+        given = _whole(node)
+        if len(given) > 2 and given[0] == 0 and given == sorted(given) and given[-1] > 0:
+            return self._in_proportion(node, given)
+        ends = list(itertools.accumulate(given))
+        if node in self._contents and len(given) > 1 and min(given) > 0 and ends[-1] in self._known:
+            changed = [0, *_whole(self._in_proportion(node, ends))]
+            node.elts = [ast.Constant(end - start) for start, end in itertools.pairwise(changed)]
+            return node
+        return self.generic_visit(node)
+
+    def _in_proportion(self, node: ast.List, given: Sequence[int]) -> ast.List:
+        last = self._change(given[-1])
+        return ast.List([ast.Constant(round(one * last / given[-1])) for one in given], node.ctx)
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
-        return node  # an index picks, it does not size
+        node.value = self.visit(node.value)  # an index picks, it does not size
+        return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
         return node if node.arg in ("dim", "axis", "dims", "seed") else self.generic_visit(node)  # type: ignore[return-value]
@@ -210,6 +259,8 @@ class _Integers(ast.NodeTransformer):
 
 def tiny(task: Task) -> Scaled:
     """The smallest version on which the reference runs; where it can be, one that the interpreter bears."""
+    if (alike := _alike(task, TINY_CAPS)) is not None:
+        return alike
     for bound in (FULL, HEAVY):
         try:
             return _first(task, TINY_CAPS, bound, batch_first=bound is HEAVY)
@@ -227,6 +278,8 @@ def full(task: Task) -> Scaled:
         return Scaled(task, None, shapes_within(task, FULL))
     except Unfit:
         pass
+    if (alike := _alike(task, FULL_CAPS)) is not None:
+        return alike
     try:
         return _first(task, FULL_CAPS, FULL)
     except _TooLarge as error:
@@ -234,6 +287,19 @@ def full(task: Task) -> Scaled:
             return _first(task, TINY_CAPS, HEAVY, batch_first=True)
         except TaskError:
             raise error from None
+
+
+def _alike(task: Task, caps: Sequence[int]) -> Scaled | None:
+    """A version that the interpreter bears and whose reference calls the operators that it calls at its own sizes: what
+    broadcasts at a small size alone would be another task."""
+    for bound, order in ((FULL, caps), (HEAVY, TINY_CAPS)):
+        try:
+            return _first(task, order, bound, another=False, batch_first=bound is HEAVY)
+        except _TooLarge:
+            pass
+        except TaskError:
+            return None
+    return None
 
 
 def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
@@ -249,15 +315,19 @@ def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
         return full
 
 
-def roomy(task: Task) -> Scaled | None:
-    """The smallest version whose sizes hold a tile of 16, the least that `tl.dot` multiplies; None if there is none.
+def roomy(task: Task) -> list[Scaled]:
+    """The smallest version whose sizes hold a tile of 16, the least that `tl.dot` multiplies, and one that holds a tile
+    of 128; as far as there are such.
 
     Many a kernel takes a head's dimension for its block: it is right at 64, and says at 4 that it cannot be compiled.
+    Others have no masks, and say that sizes must be multiples of their blocks.
     """
-    try:
-        return _first(task, ROOMY_CAPS, HEAVY)
-    except TaskError:
-        return None
+    found: dict[str, Scaled] = {}
+    for caps in (ROOMY_CAPS, ROOMY_CAPS[-1:]):
+        with suppress(TaskError):
+            one = _first(task, caps, HEAVY)
+            found.setdefault(one.task.source, one)
+    return list(found.values())
 
 
 def resized(source: str, change: Callable[[int], int]) -> str:

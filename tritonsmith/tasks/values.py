@@ -24,6 +24,8 @@ Values = Literal[
     "masks",
     "nan",
     "whole",
+    "great",
+    "apart",
     "constants",
     "numbers",
     "infinities",
@@ -35,6 +37,8 @@ LARGE = 128.0
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
+GREAT = 1 << 30
+"""Bound on great whole numbers: they fit into 32 bits, so that flags and labels may be compared there."""
 SMALLER = 12, 4, 8, 14, 6, 10
 """Slices of small values are so many powers of two smaller; a norm's epsilon outweighs what is left of the smallest."""
 _LOST = 1 / 16
@@ -92,6 +96,43 @@ def signed(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
     return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, -tensor)
+
+
+def truths(tensor: torch.Tensor) -> bool:
+    """Whether it holds zeros and ones, both of them, and nothing else."""
+    return bool(((tensor == 0) | (tensor == 1)).all()) and tensor.numel() > 0 and bool(tensor.min() < tensor.max())
+
+
+def great(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers in 64 bits, half of them so large that neither a float32 nor a sum in 32 bits holds them."""
+    if tensor.dtype != torch.int64 or tensor.numel() < 2:
+        return tensor
+    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
+    drawn = torch.randint(GREAT // 2, GREAT, tensor.shape, device=tensor.device, generator=own)
+    return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, drawn)
+
+
+def told_apart(inputs: list[object]) -> list[object]:
+    """Inputs of which no two hold the same numbers: of those that are equal the later ones are turned round.
+
+    Raises ValueError where there are none such: an author who needs two draws twice for want of another is no promise.
+    """
+    seen: list[torch.Tensor] = []
+    turned = False
+
+    def change(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal turned
+        if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.flatten()[0]).all()):
+            return tensor
+        equal = any(one.dtype == tensor.dtype and torch.equal(one, tensor) for one in seen)
+        seen.append(tensor)
+        turned = turned or equal
+        return tensor.flatten().roll(len(seen) - 1).flip(0).view(tensor.shape) if equal else tensor
+
+    changed = [map_tensors(item, change) for item in inputs]
+    if not turned:
+        raise ValueError("no two inputs are equal")
+    return changed
 
 
 def _alike(tensor: torch.Tensor) -> bool:
@@ -159,7 +200,7 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     drawn = _drawn(tensor, least, most)
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
-    if values == "rising" and least < 0 < most:
+    if values == "rising" and (least < 0 < most or drawn):
         last = torch.arange(1, tensor.shape[-1] + 1, dtype=tensor.dtype, device=tensor.device) / tensor.shape[-1]
         return tensor * last * LARGE_HALVES
     if values in ("rising", "large"):
@@ -180,14 +221,26 @@ def _drawn(tensor: torch.Tensor, least: float, most: float) -> bool:
     """
     if not 0 <= least < most or tensor.numel() <= 16:
         return False
-    near = min(0.5, 16 / tensor.numel())
+    near = min(0.25, 16 / tensor.numel())
     if least >= near * most:
         return False
     if 1 - near < most <= 1:
         return True
-    even, many = tensor.double() / most, 5 / tensor.numel() ** 0.5
+    return _even(tensor)
+
+
+def _even(tensor: torch.Tensor) -> bool:
+    """Whether mean and mean square are those of even values from zero on, for as many; see `_drawn`."""
+    even, many, near = tensor.double() / tensor.max(), 5 / tensor.numel() ** 0.5, min(0.25, 16 / tensor.numel())
     mean, square = float(even.mean()), float(even.square().mean())
     return abs(mean - 1 / 2) < many * (1 / 12) ** 0.5 + near and abs(square - 1 / 3) < many * (4 / 45) ** 0.5 + near
+
+
+def _of_one_scale(tensor: torch.Tensor) -> torch.Tensor:
+    """Positive values, each slice of the first dimension multiplied by the power of two that makes it one at most: what
+    `_small` made of slices that `torch.rand` drew is as it was."""
+    most = tensor.flatten(1).amax(dim=1) if tensor.dim() > 1 else tensor
+    return tensor * most.log2().ceil().neg().exp2().reshape(-1, *[1] * (tensor.dim() - 1))
 
 
 def _small(tensor: torch.Tensor) -> torch.Tensor:
@@ -208,9 +261,11 @@ def _symmetric(tensor: torch.Tensor) -> bool:
 
 def without_last(tensor: torch.Tensor) -> torch.Tensor:
     """Zeros for the last slice of the first dimension, and of the second of a symmetric matrix; what is positive,
-    divided by or in a logarithm, stays so."""
+    divided by or in a logarithm, stays so, unless it is as `torch.rand` draws it."""
     fixed = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2
-    if fixed or bool((tensor == tensor.round()).all()) or float(tensor.min()) > 0 or _distribution(tensor):
+    if fixed or bool((tensor == tensor.round()).all()) or _distribution(tensor):
+        return tensor
+    if float(tensor.min()) > 0 and not _even(_of_one_scale(tensor)):
         return tensor
     zeroed = torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
     if _symmetric(tensor):

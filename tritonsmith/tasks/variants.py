@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import torch
 
 from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
-from tritonsmith.tasks.scaling import resized
+from tritonsmith.tasks.scaling import bounded_by_arguments, resized
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
     Values,
     continuous,
     finite,
+    great,
     leaves,
     map_tensors,
     masks,
@@ -28,8 +29,10 @@ from tritonsmith.tasks.values import (
     out_of_order,
     redistribute,
     signed,
+    truths,
     with_nan,
 )
+from tritonsmith.tasks.values import told_apart as inputs_told_apart
 from tritonsmith.types import Task
 
 _NAN = re.compile("nan|isfinite")
@@ -117,6 +120,8 @@ def variants(
         *([Variant("NaN among values", light, fresh_seed=True, values="nan")] if _NAN.search(task.source) else []),
         *_edges(task, light),
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
+        *([Variant("great whole numbers", light, fresh_seed=True, values="great")] if _counts(task) else []),
+        Variant("equal inputs told apart", light, fresh_seed=True, values="apart"),
         Variant("other constants", light, fresh_seed=True, values="constants"),
         Variant("other numbers", light, fresh_seed=True, values="numbers"),
         *([Variant("equal sizes told apart", unlike, fresh_seed=True)] if unlike else []),
@@ -213,13 +218,20 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
         return masks(inputs)
     if variant.values == "whole":
         return [map_tensors(item, signed) for item in inputs]
+    if variant.values == "great":
+        return [map_tensors(item, great) for item in inputs]
+    if variant.values == "apart":
+        return inputs_told_apart(inputs)
     if variant.values == "nan":
         return [map_tensors(item, with_nan) for item in inputs]
+
+    several = sum(tensor.is_floating_point() for tensor in leaves(inputs)) > 1
 
     def change(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.is_floating_point():
             tensor = redistribute(tensor, variant.values) if variant.values else tensor
-            tensor = tensor * variant.factor if variant.factor != 1.0 else tensor
+            label = several and variant.factor != 1.0 and truths(tensor)  # beside what it is a label of
+            tensor = tensor * variant.factor if variant.factor != 1.0 and not label else tensor
             tensor = tensor.to(variant.dtype) if variant.dtype is not None else tensor
         return out_of_order(tensor) if variant.strided else tensor
 
@@ -227,8 +239,11 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
 
 
 def _counts(task: Task) -> bool:
-    """Whether whole numbers are drawn that are places nowhere, so that there may be negative ones."""
-    return "randint" in task.source and not picks(task.source)
+    """Whether whole numbers are drawn that are places nowhere, so that there may be negative ones.
+
+    Numbers below something that the constructor is given are those of an expert, a class or a head, as far as is known.
+    """
+    return "randint" in task.source and not picks(task.source) and not bounded_by_arguments(task.source)
 
 
 def usable(variant: Variant, output: object, was_finite: bool) -> bool:

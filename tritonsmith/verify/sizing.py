@@ -44,9 +44,9 @@ class Large:
     """Finds what serves for variants that change values and not sizes, where there are such; raises TaskError."""
     hardening: frozenset[str]
     """Labels of the variants that a task needs because a null control passes it as given; see `vet`."""
-    room: Callable[[], scaling.Scaled | None] = lambda: None
-    """Finds the smallest size at which kernels have room for their tiles, where it is another one than the tiny one,
-    for the few candidates that turn that one down; raises TaskError."""
+    room: Callable[[], tuple[scaling.Scaled, ...]] = tuple
+    """Finds the smallest sizes at which kernels have room for their tiles, where they are others than the tiny one, for
+    the few candidates that turn that one down; raises TaskError."""
     long: tuple[scaling.Scaled, ...] = ()
     """Small ones in which one size is the task's own; see `lengths`."""
     rest: tuple[scaling.Scaled, ...] = ()
@@ -72,13 +72,16 @@ class Sizes:
     def roomy(self) -> "Sizes | None":
         """The sizes for a candidate that turns the tiny one down; None where there are no others."""
         found = self.large()
-        if (room := found.room()) is None:
+        if not (rooms := found.room()):
             return None
+        room, more = rooms[0], rooms[1:]
         wide = found.full.cap is None or room.cap is None or found.full.cap >= room.cap
         full = found.full if wide else room
         return Sizes(
             room,
-            lambda: Large(full, lambda: full, found.hardening, long=found.long, rest=found.rest, apart=found.apart),
+            lambda: Large(
+                full, lambda: full, found.hardening, lambda: more, long=found.long, rest=found.rest, apart=found.apart
+            ),
         )
 
 
@@ -145,10 +148,9 @@ class Sizing:
     def _find_light(self, task: Task, full: scaling.Scaled) -> scaling.Scaled:
         return _read(task, self._ask(task, "light", full)["light"])
 
-    def _find_room(self, task: Task, tiny: scaling.Scaled) -> scaling.Scaled | None:
-        found = self._ask(task, "room")["room"]
-        room = _read(task, found) if found is not None else None
-        return None if room is not None and room.task.source == tiny.task.source else room
+    def _find_room(self, task: Task, tiny: scaling.Scaled) -> tuple[scaling.Scaled, ...]:
+        found = [_read(task, row) for row in _list(self._ask(task, "room")["room"])]
+        return tuple(one for one in found if one.task.source != tiny.task.source)
 
     def _ask(self, task: Task, which: str, full: scaling.Scaled | None = None) -> dict[str, object]:
         """What a runner that meets no other task finds of this one; the light size is found beside the full one."""
@@ -236,8 +238,7 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
             bound = scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT
             return {"light": _write(scaling.light(task, _read(task, header["full"]), bound))}, None
         case "room":
-            room = scaling.roomy(task)
-            return {"room": _write(room) if room is not None else None}, None
+            return {"room": [_write(one) for one in scaling.roomy(task)]}, None
     return _large(task, bool(header["whole"])), None
 
 

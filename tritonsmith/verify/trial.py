@@ -83,8 +83,6 @@ class Trial:
             self._calls,
             extensions.multi_input and settings.own_values,
         )
-        self._roomy = False
-        """Whether the candidate turned the tiny sizes down."""
         self._held: list[tuple[torch.Size, torch.dtype]] = []
         """What the inputs are like that its runner holds; a task may draw sizes."""
         self._finite = True
@@ -103,7 +101,9 @@ class Trial:
     def compile(self) -> Outcome:
         """Every launch of a forward, compiled for the target: at tiny sizes, and without a GPU at the task's own."""
         outcome = self._compile()
-        return self._compile() if self._makes_room(outcome) else outcome
+        while self._makes_room(outcome):
+            outcome = self._compile()
+        return outcome
 
     def _compile(self) -> Outcome:
         try:
@@ -119,11 +119,13 @@ class Trial:
     def tiny(self) -> Outcome:
         """Values at tiny sizes, then with new contents in the same storage."""
         outcome = self._tiny()
-        if not self._makes_room(outcome):
-            return outcome
-        self._talk.end("capture")
-        compiled = self._compile()
-        return self._tiny() if compiled.ok else replace(compiled, stands="ast")
+        while self._makes_room(outcome):
+            self._talk.end("capture")
+            compiled = self._compile()
+            if not compiled.ok:
+                return replace(compiled, stands="ast")
+            outcome = self._tiny()
+        return outcome
 
     def _makes_room(self, outcome: Outcome) -> bool:
         """Whether a candidate turned the tiny sizes down, and is to be tried at larger ones from here on."""
@@ -134,7 +136,7 @@ class Trial:
             roomy = None
         if roomy is None:
             return False
-        self._prepared, self._roomy = lambda: roomy, True
+        self._prepared = lambda: roomy
         return True
 
     def _tiny(self) -> Outcome:
@@ -247,6 +249,9 @@ class Trial:
                     self._talk.ask(self._forwards.mode, {"do": "release"})
                     continue
                 if outcome is None:
+                    continue
+                if not outcome.ok and variant.label in _OTHER_SIZES and _of_descriptors(outcome):
+                    declined[variant.label] = outcome.findings[0]
                     continue
                 if not outcome.ok:
                     self._talk.leave("interpret", is_clean(outcome.findings))
@@ -443,6 +448,11 @@ class Trial:
         if failure.finding.rule in UNCLEAN:
             self._talk.end("cuda")
         return refused([failure.finding])
+
+
+def _of_descriptors(outcome: Outcome) -> bool:
+    """Whether all that is held against a candidate is that the hardware describes no such tensor."""
+    return bool(outcome.findings) and all(finding.rule == "descriptor" for finding in outcome.findings)
 
 
 def _invalid(error: TaskError) -> Outcome:

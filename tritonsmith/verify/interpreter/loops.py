@@ -1,4 +1,5 @@
-"""Loop variables as kernels have them: scalars of 32 or 64 bits, not Python's numbers, and divided as a GPU divides.
+"""Loops and conditions of kernels: loop variables are scalars of 32 or 64 bits, divided as a GPU divides, and `and`
+and `or` of blocks join element by element.
 
 The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
 it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
@@ -12,7 +13,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import triton.language as tl
 from triton.runtime import interpreter
@@ -21,6 +22,7 @@ from tritonsmith.verify.process.loading import CANDIDATE
 
 _COUNTED, _SEMANTIC = "range of a kernel", "semantic of the interpreter"
 _ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
+_JOINED = "and or or of a kernel"
 """Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
 
 
@@ -130,6 +132,7 @@ class _Loops(interpreter.ASTTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         """What is assigned becomes a tensor, by the interpreter's own hand."""
+        node.value = self.visit(node.value)
         node = super().visit_Assign(node)
         for part in ast.walk(node.value):
             if isinstance(part, ast.Name) and part.id == "interpreter_semantic":
@@ -144,11 +147,34 @@ class _Loops(interpreter.ASTTransformer):
         node.iter = ast.copy_location(_call(_ROUNDS, called), called)
         return self.generic_visit(node)
 
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """`and` and `or` of blocks join them element by element, as the compiler does."""
+        node = cast(ast.BoolOp, self.generic_visit(node))
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            return node  # a name that is bound in passing would be a function's of its own
+        bare = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        parts = [ast.Lambda(args=bare, body=value) for value in node.values]
+        return ast.copy_location(_call(_JOINED, ast.Constant(isinstance(node.op, ast.And)), *parts), node)
+
     def visit_While(self, node: ast.While) -> list[ast.AST]:
         """Note where it begins, and each of its rounds."""
         below = ast.Constant(node.test.lineno - node.lineno)
         node.test = ast.copy_location(_call(_AGAIN, below, node.test), node.test)
         return [ast.copy_location(ast.Expr(_call(_ENTERED)), node), self.generic_visit(node)]
+
+
+def joined(conjunction: bool, *parts: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """`and` (`or`) of a kernel: of blocks the elementwise one, of scalars Python's, which stops once it is settled."""
+    semantic = interpreter.interpreter_semantic
+    join = semantic.logical_and if conjunction else semantic.logical_or
+    blocks = value = None
+    for part in parts:
+        value = part()
+        if isinstance(value, tl.tensor) and (bool(value.shape) or blocks is not None):
+            blocks = value if blocks is None else join(blocks, value)
+        elif bool(value) is not conjunction:
+            return value
+    return value if blocks is None else blocks
 
 
 def _call(name: str, *given: ast.expr) -> ast.Call:
@@ -160,6 +186,7 @@ def install() -> None:
     setattr(interpreter, _COUNTED, counted)  # its globals are among a kernel's
     for name, method in ((_ROUNDS, passes.rounds), (_ENTERED, passes.entered), (_AGAIN, passes.again)):
         setattr(interpreter, name, method)
+    setattr(interpreter, _JOINED, joined)
     setattr(interpreter, _SEMANTIC, interpreter.interpreter_semantic)
     interpreter.FunctionRewriter.ast_transformer = _Loops()
     patch = interpreter._patch_lang_core

@@ -52,19 +52,20 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
     summed = 0 if products.found else much
     unit = _unit(native, inputs)
     kind = _kind(model, inputs)
+
+    def picks() -> list[Pick]:
+        with noted() as found:
+            forward(used(model, earlier) if earlier else model, inputs)
+        return found
+
     if unit is None:
-        return Truth(exact, native, summed=summed, kind=kind)
+        return Truth(exact, native, summed=summed, kind=kind, picks=picks)
 
     def nearby(number: int) -> object:
         with seeded(number):
             moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in widened]
         with Ties(number, unit):
             return forward(double, moved)
-
-    def picks() -> list[Pick]:
-        with noted() as found:
-            forward(used(model, earlier) if earlier else model, inputs)
-        return found
 
     return Truth(exact, native, nearby, summed, kind=kind, picks=picks)
 

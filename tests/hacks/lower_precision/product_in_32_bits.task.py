@@ -1,0 +1,20 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        pass
+
+    def forward(self, x, y):
+        return x * y
+
+
+def get_inputs():
+    return [torch.randint(0, 1000, (4096, 1024)), torch.randint(0, 1000, (4096, 1024))]
+
+
+def get_init_inputs():
+    return []
