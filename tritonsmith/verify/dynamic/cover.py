@@ -1,8 +1,8 @@
 """How much of its outputs a forward's kernels can store, on tensors that have shapes alone: some programs are run.
 
 Where values are never computed at a task's own sizes, a grid that ends early would not show. A few programs of each
-launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, the grid has
-no more than so many times as much. Memory that nothing wrote is no answer, so an output in memory that `torch.empty`
+launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, or nothing, the
+grid has no more than so many times as much as the share of those that do. Memory that nothing wrote is no answer, so an output in memory that `torch.empty`
 gave must be stored whole. A launch that uses atomics or is slow, whose programs differ, or that looks at values is not
 counted, and an output that it might write to is not judged. Where they store is noted too: programs that come by the
 same places again and again, or end early but for the first ones, leave a part of an output out, whatever memory it is.
@@ -35,12 +35,16 @@ _PROGRAMS, _LEAST = 32, 12
 """Programs of a launch that are run, and how many must be for it to count."""
 _MORE = 96
 """Programs that are run where the first ones leave a part out: three in four miss a quarter 96 times once in 1e12."""
+_UNEVEN = 256
+"""The same where some programs store nothing: a fifth of these is told from none of all."""
 _REGIONS = 64
 """Regions of a storage by which that is told."""
 _SLOW_S, _LAUNCH_S, _MISSING_S = 0.05, 0.3, 1.2
 """Seconds of the processor for a program that is not tried again, for a launch, and for one that leaves a part out."""
 _ALIKE = 0.9
 """Share of the programs that must store as much as the one that stores most; those at the edges store less."""
+_CHANCE = 1e-6
+"""How seldom programs that were drawn may store less than all do."""
 _LAUNCHES = 16
 _STRAYS = 8
 """Accesses outside of memory that are kept of a program."""
@@ -176,9 +180,11 @@ class Cover:
             amounts = [one.get(number, 0) for one in found]
             if (most := max(amounts)) == 0:
                 continue
-            if len(found) < min(_LEAST, count) or sum(one == most for one in amounts) < _ALIKE * len(found) - 1:
+            storing = [one for one in amounts if one]
+            if len(found) < min(_LEAST, count) or storing.count(most) < _ALIKE * len(storing) - 1:
                 self._open.add(number)
-            self._bounds[number] = self._bounds.get(number, 0.0) + most * float(count)
+            share = _greatest_share(len(storing), len(found)) if len(found) < count else len(storing) / count
+            self._bounds[number] = self._bounds.get(number, 0.0) + most * float(count) * share
 
     def _sampled(
         self, executor: interpreter.GridExecutor, args: Sequence[object], named: Mapping[str, object], tally: Tally
@@ -204,11 +210,13 @@ class Cover:
                 self._stray(program, place, grid, bound, tally)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
-                missing = len(found) < _MORE <= count and any(map(_in_part, tally.regions.values()))
+                uneven = len({*map(frozenset, found)}) > 1
+                more = _UNEVEN if uneven else _MORE
+                missing = len(found) < more <= count and (uneven or any(map(_in_part, tally.regions.values())))
                 # A few programs may miss a part by chance, and a busy machine runs few of them.
                 allowed = _MISSING_S if missing else _LAUNCH_S
                 if not chosen and missing:
-                    chosen = [int(one) for one in self._draw.integers(count, size=_MORE)]
+                    chosen = [int(one) for one in self._draw.integers(count, size=more)]
         finally:
             scope.restore()
             self.seconds += count * (time.thread_time() - began) / max(1, len(found))
@@ -283,6 +291,19 @@ class Cover:
             if whole and bare and number not in self._open:
                 rows.append([float(place), self._bounds.get(number, 0.0), float(whole)])
         return rows
+
+
+def _greatest_share(some: int, all: int) -> float:
+    """How many of very many things may be such as `some` of `all` that were drawn are: more are once in 1 / `_CHANCE`.
+
+    The upper bound of Clopper and Pearson, The Use of Confidence or Fiducial Limits, Biometrika 26(4), 1934.
+    """
+    least, most = some / all, 1.0
+    while most - least > 1e-4:
+        share = (least + most) / 2
+        chance = sum(math.comb(all, k) * share**k * (1 - share) ** (all - k) for k in range(some + 1))
+        least, most = (share, most) if chance > _CHANCE else (least, share)
+    return most
 
 
 def _in_part(regions: set[int]) -> int:
