@@ -2,12 +2,13 @@
 
 Where values are never computed at a task's own sizes, a grid that ends early would not show. A few programs of each
 launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, or nothing, the
-grid has no more than so many times as much as the share of those that do. Memory that nothing wrote is no answer, so an output in memory that `torch.empty`
-gave must be stored whole. A launch that uses atomics or is slow, whose programs differ, or that looks at values is not
-counted, and an output that it might write to is not judged. Where they store is noted too: programs that come by the
-same places again and again, or end early but for the first ones, leave a part of an output out, whatever memory it is.
-So is where they read or write outside of a tensor's memory, as by an offset that 32 bits do not hold; the last program
-has the largest and is always run. Not seen is where a program comes late in a long loop.
+grid stores no more than so many times as much as the share of those that do. Memory that nothing wrote is no answer, so
+an output in memory that `torch.empty` gave must be stored whole. A launch that uses atomics or is slow, whose programs
+differ, or that looks at values is not counted, and an output that it might write to is not judged. Where they store is
+noted too: programs that come by the same places again and again, or end early but for the first ones, leave a part of
+an output out, whatever memory it is. So is where they read or write outside of a tensor's memory, as by an offset that
+32 bits do not hold; the last program has the largest and is always run. Not seen is where a program comes late in a
+long loop.
 Runs beside the candidate; judges nothing: see `conduct`.
 """
 
