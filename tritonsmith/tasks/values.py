@@ -216,12 +216,13 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
 def _drawn(tensor: torch.Tensor, least: float, most: float) -> bool:
     """Whether values are as `torch.rand` draws them, or a multiple of that, which promises little.
 
-    Of n uniform values none comes so near to an end as is asked here e^-16 of the time; five deviations of their mean
-    and of their mean square, 1 / sqrt(12 n) and sqrt(4 / (45 n)), tell them from others that begin at zero.
+    Of n uniform values, if they are many, none comes so near to an end as is asked here e^-16 of the time; five
+    deviations of their mean and of their mean square, 1 / sqrt(12 n) and sqrt(4 / (45 n)), tell them from others that
+    begin at zero. Of few one that is a tenth of the largest is asked: `rand + 0.1` is a weight, and positive.
     """
     if not 0 <= least < most or tensor.numel() <= 16:
         return False
-    near = min(0.25, 16 / tensor.numel())
+    near = min(0.1, 16 / tensor.numel())
     if least >= near * most:
         return False
     if 1 - near < most <= 1:
@@ -231,7 +232,7 @@ def _drawn(tensor: torch.Tensor, least: float, most: float) -> bool:
 
 def _even(tensor: torch.Tensor) -> bool:
     """Whether mean and mean square are those of even values from zero on, for as many; see `_drawn`."""
-    even, many, near = tensor.double() / tensor.max(), 5 / tensor.numel() ** 0.5, min(0.25, 16 / tensor.numel())
+    even, many, near = tensor.double() / tensor.max(), 5 / tensor.numel() ** 0.5, min(0.1, 16 / tensor.numel())
     mean, square = float(even.mean()), float(even.square().mean())
     return abs(mean - 1 / 2) < many * (1 / 12) ** 0.5 + near and abs(square - 1 / 3) < many * (4 / 45) ** 0.5 + near
 

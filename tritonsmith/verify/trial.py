@@ -308,7 +308,7 @@ class Trial:
                 return None
             if variant.label == "as given":
                 self._seen, self._held = seen, replay.form(material.inputs)
-            if findings := self._eyes.watched(seen) or self._eyes.effects(seen):
+            if findings := self._eyes.watched(seen, variant.fresh_seed) or self._eyes.effects(seen):
                 return refused(findings)
             with self._room.beside():
                 truth = material.truth

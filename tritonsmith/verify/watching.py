@@ -25,10 +25,16 @@ class Watching:
         self.counted = False
         """Whether the candidate counts its calls."""
 
-    def watched(self, seen: dict[str, object]) -> list[Finding]:
-        """What was seen of a forward against the policy; each call is asked, for the second one may be another."""
+    def watched(self, seen: dict[str, object], anew: bool = False) -> list[Finding]:
+        """What was seen of a forward against the policy; each call is asked, for the second one may be another.
+
+        `anew`: it is the first one on contents that nobody had before. A kernel may store nothing there, where nothing
+        is to be done: whether what torch had put there is the answer, which it did not compute, the values tell.
+        """
         passed = self.habits().passed
         findings = memory_findings(seen) or conduct.check_run(seen, self._policy, passed.free)
+        if anew and findings and all(one == conduct.DECOY for one in findings):
+            findings = []
         if not findings and conduct.reads_nothing(seen, passed.reads):
             return [conduct.CONSTANT]
         return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])

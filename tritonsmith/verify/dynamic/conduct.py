@@ -45,7 +45,7 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
     if not (isinstance(launches, list) and launches):
         findings.append(Finding(rule="never-launched", message="forward launches no Triton kernel"))
     elif _holds_nothing(seen, free):
-        findings.append(Finding(rule="decoy", message="an output holds nothing that a kernel stored"))
+        findings.append(DECOY)
     work = seen.get("work")
     if isinstance(work, Mapping) and work.get("lowered") is True:
         message = "a kernel rounds float32 values to fewer bits, and the integers it finds from them may be others"
@@ -358,6 +358,7 @@ def reads_nothing(seen: Mapping[str, object], reads: bool) -> bool:
     return reads and stored > 0 and loaded == 0 and told == 0
 
 
+DECOY = Finding(rule="decoy", message="an output holds nothing that a kernel stored")
 CONSTANT = Finding(rule="constant", message="the kernels read nothing of what forward was given")
 COPIED = Finding(rule="decoy", message="torch had made the output already; the kernels only copy it")
 
