@@ -3,7 +3,7 @@ import torch.nn as nn
 
 
 class Model(nn.Module):
-    """Speculative decoding: number of draft tokens accepted before the first rejection, and the tokens with -1 after."""
+    """Speculative decoding: how many draft tokens are accepted before the first rejection, and these, then -1."""
 
     def __init__(self):
         super().__init__()
