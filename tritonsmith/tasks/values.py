@@ -202,7 +202,7 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "rising" and (least < 0 < most or drawn):
         last = torch.arange(1, tensor.shape[-1] + 1, dtype=tensor.dtype, device=tensor.device) / tensor.shape[-1]
-        return tensor * last * LARGE_HALVES
+        return tensor * last * (LARGE_HALVES if tensor.dtype == torch.float16 else LARGE)
     if values in ("rising", "large"):
         unit = drawn and most <= 1
         factor = LARGE_HALVES if tensor.dtype == torch.float16 and not unit else LARGE

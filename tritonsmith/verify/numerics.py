@@ -227,8 +227,7 @@ def sequential_error(terms: int, unit: float) -> float:
 def _unsettled(truth: Truth, path: str, native: torch.Tensor, got: torch.Tensor, unequal: torch.Tensor) -> bool:
     """Whether the integers that are others hang on rounding: a tie, a value at the edge of a step."""
     if truth.nearby is None:  # values that are equal to the bit may change places all the same
-        pick = _picked(truth, native)
-        return pick is not None and not pick.repeats(got) and bool(pick.as_good(got).flatten()[unequal.flatten()].all())
+        return _as_good(_picked(truth, native), got, unequal)
     if not truth.ranges:
         ranges: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
         for number in range(NEARBY):
@@ -240,15 +239,20 @@ def _unsettled(truth: Truth, path: str, native: torch.Tensor, got: torch.Tensor,
     given = got.to(torch.int64)
     outside = (given < least) | (given > greatest)
     halves = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in leaves(truth.native))
-    if halves and int(unequal.sum()) > TIES * native.numel():
-        return False
     pick = _picked(truth, native)
+    if halves and int(unequal.sum()) > TIES * native.numel():
+        return _as_good(pick, got, unequal)
     if pick is not None and pick.repeats(got):
         return False
     allowed = STRAYS * int((least < greatest).sum())
     if pick is not None and int(outside.sum()) > allowed:
         outside &= ~pick.as_good(got).reshape(outside.shape)
     return int(outside.sum()) <= allowed
+
+
+def _as_good(pick: Pick | None, got: torch.Tensor, unequal: torch.Tensor) -> bool:
+    """Whether all places that are others hold exactly what those hold that the reference told."""
+    return pick is not None and not pick.repeats(got) and bool(pick.as_good(got).flatten()[unequal.flatten()].all())
 
 
 def _picked(truth: Truth, native: torch.Tensor) -> Pick | None:
