@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from judging import DOUBLE
+from judging import DOUBLE, small
 
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, load_spec, load_task
 from tritonsmith.types import Task
@@ -174,3 +174,12 @@ def test_a_weight_that_a_constructor_computes_can_be_copied() -> None:
     model = task.model(0)
     assert forward(model, task.inputs(0)).shape == (64, 48)  # type: ignore[attr-defined]
     assert all(weight.requires_grad and weight.is_leaf for weight in model.parameters())
+
+
+@pytest.mark.parametrize("function", ["get_inputs", "get_init_inputs"])
+def test_what_no_other_process_knows_is_a_line_about_the_task(function: str) -> None:
+    task = small("return x", "torch.randn(4)")
+    source = task.source.replace(f"def {function}():\n    return [", f"def {function}():\n    return [Size(), ", 1)
+    module = TaskModule.of(task.model_copy(update={"source": source + "\nclass Size:\n    pass\n"}))
+    with pytest.raises(TaskError, match=f"{function} gives a Size; use tensors"):
+        module.inputs(0) if function == "get_inputs" else module.init_inputs()
