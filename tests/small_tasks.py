@@ -19,7 +19,7 @@ from tritonsmith.types import Task
 _SWEEP = """
 import importlib.util, json, sys
 import torch
-from tritonsmith.verify import interpret, observe
+from tritonsmith.verify.dynamic import observe; from tritonsmith.verify.interpreter import interpret
 interpret.install(observe.Launches())  # mends triton 3.6's interpreter under numpy >= 2.4
 def load(name, source):
     path = f"{sys.argv[2]}/{name}.py"

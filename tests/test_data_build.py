@@ -170,7 +170,7 @@ import sys
 import psutil
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data import work
-from tritonsmith.verify import scratch
+from tritonsmith.verify.process import scratch
 if __name__ == "__main__":
     work.start_judge(VerifyConfig(device="cpu"), ExtensionsConfig())
     bench = work._verifier._court.bench

@@ -28,7 +28,7 @@ HANGS = double("        while x is not None:\n            pass\n" + FORWARD)
 BATCH = """
 from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Candidate, Task
-from tritonsmith.verify import scratch
+from tritonsmith.verify.process import scratch
 from tritonsmith.verify.pool import Verifier
 
 scratch.root()  # as on a GPU, whose turnstiles lie there

@@ -104,7 +104,8 @@ def command(program: Path, tool: Tool, log: Path, frame: Path) -> list[str]:
     options += ["--report-api-errors", "no", "--target-processes", "application-only"]
     options += ["--destroy-on-device-error", "kernel"] if tool == "memcheck" else []
     # It starts in a folder of its own, from which a checkout that is not installed would not be found.
-    start = f"import sys; sys.path.insert(0, {_ROOT!r}); from tritonsmith.verify import sanitized; sanitized.main()"
+    begin = "from tritonsmith.verify.process import sanitized; sanitized.main()"
+    start = f"import sys; sys.path.insert(0, {_ROOT!r}); {begin}"
     return [str(program), *options, sys.executable, "-c", start, str(frame)]
 
 
