@@ -334,3 +334,8 @@ def test_what_is_positive_otherwise_stays_so() -> None:
 def test_rising_values_are_larger_in_the_end() -> None:
     risen = _redistributed(torch.randn(64, 48, generator=torch.Generator().manual_seed(0)), "rising")
     assert float(risen[:, 24:].abs().max()) > float(risen[:, :8].abs().max()) * 3
+
+
+def test_great_whole_numbers_need_64_bits() -> None:
+    with pytest.raises(ValueError, match="64-bit"):
+        adapt([torch.arange(9, dtype=torch.int32)], Variant("great whole numbers", DOUBLE, values="great"))

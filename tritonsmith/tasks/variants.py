@@ -219,6 +219,8 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
     if variant.values == "whole":
         return [map_tensors(item, signed) for item in inputs]
     if variant.values == "great":
+        if not any(tensor.dtype == torch.int64 for tensor in leaves(inputs)):
+            raise ValueError("no input is of 64-bit whole numbers")  # and the variant would be another draw
         return [map_tensors(item, great) for item in inputs]
     if variant.values == "apart":
         return inputs_told_apart(inputs)

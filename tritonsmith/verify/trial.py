@@ -252,6 +252,7 @@ class Trial:
                     continue
                 if not outcome.ok and variant.label in _OTHER_SIZES and _of_descriptors(outcome):
                     declined[variant.label] = outcome.findings[0]
+                    self._talk.ask(self._forwards.mode, {"do": "release"})
                     continue
                 if not outcome.ok:
                     self._talk.leave("interpret", is_clean(outcome.findings))
