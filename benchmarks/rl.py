@@ -55,7 +55,7 @@ def settings_of(
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
-    isolation: str = "process",
+    isolation: str = "process", iterations: int = 1,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -75,7 +75,8 @@ def settings_of(
         },
         "grpo": {
             "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
-            "accumulation": rows // micro, "updates": updates, "max_prompt": 2048, "max_completion": tokens,
+            "accumulation": rows // micro, "updates": updates, "iterations": iterations, "max_prompt": 2048,
+            "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
             "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead, "warmup": warmup,
             "save_steps": 10,
@@ -150,6 +151,7 @@ def run(
     steps: Annotated[int | None, typer.Option(help="GRPO's steps at most, over which its rate falls to 0.")] = None,
     scale: Annotated[str, typer.Option(help="What GRPO divides advantages by: auto, group, batch or none.")] = "auto",
     updates: Annotated[int, typer.Option(help="Optimiser steps of GRPO from each batch, each from a part of it.")] = 1,
+    iterations: Annotated[int, typer.Option(help="How often GRPO goes over each batch.")] = 1,
     turns: Annotated[int, typer.Option(help="1, or how often best-of-N draws: later from where an answer failed.")] = 1,
     copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
@@ -178,7 +180,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation,
+        engine, length, isolation, iterations,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

@@ -143,7 +143,7 @@ def make_config(folder: Path, tiny: Path, curriculum: bool = True, **fields: obj
     return config
 
 
-@pytest.mark.parametrize("updates", [1, 2])
+@pytest.mark.parametrize("updates, iterations", [(1, 1), (2, 1), (1, 2)])
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("curriculum", [True, False])
 def test_killed_while_saving_resumes_without_losing_a_verdict(
@@ -156,12 +156,14 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     curriculum: bool,
     ahead: bool,
     updates: int,
+    iterations: int,
 ) -> None:
-    config = make_config(tmp_path, tiny_folder, curriculum, ahead=ahead, updates=updates)
+    config = make_config(tmp_path, tiny_folder, curriculum, ahead=ahead, updates=updates, iterations=iterations)
+    learnt = updates * iterations
     mark = trainer.MarkWhole.on_save
 
     def killed(self: object, args: object, state: object, control: object, **rest: object) -> None:
-        if state.global_step == 4 * updates:
+        if state.global_step == 4 * learnt:
             raise KeyboardInterrupt
         mark(self, args, state, control, **rest)
 
@@ -173,9 +175,9 @@ def test_killed_while_saving_resumes_without_losing_a_verdict(
     assert len(read(path)) == 8
     with caplog.at_level(logging.INFO):
         folder = grpo.train(config, tasks, verifier, None)
-    assert f"checkpoint-{2 * updates}" in caplog.text
+    assert f"checkpoint-{2 * learnt}" in caplog.text
     assert path.read_bytes() == before
-    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4 * updates
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4 * learnt
     assert list((tmp_path / "tensorboard" / "grpo").glob("events.*"))
 
 
@@ -248,8 +250,14 @@ def test_ahead_trains_on_what_was_drawn_a_step_before(
     assert len((tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()) == 4
 
 
-def test_a_steps_completions_are_learnt_in_several_updates(
-    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_a_steps_completions_are_learnt_in_several_updates_and_gone_over_again(
+    tmp_path: Path,
+    tiny_folder: Path,
+    tasks: list[Task],
+    verifier: Verifier,
+    monkeypatch: pytest.MonkeyPatch,
+    iterations: int,
 ) -> None:
     seen: list[list[str]] = []
     compute = grpo.CurriculumTrainer._compute_loss
@@ -259,12 +267,14 @@ def test_a_steps_completions_are_learnt_in_several_updates(
         return compute(self, model, inputs)
 
     monkeypatch.setattr(grpo.CurriculumTrainer, "_compute_loss", watched)
-    config = make_config(tmp_path, tiny_folder, steps=2, batch=4, updates=2)
+    config = make_config(tmp_path, tiny_folder, steps=2, batch=4, updates=2, iterations=iterations)
     folder = grpo.train(config, tasks, verifier, None)
     drawn = read(tmp_path / "grpo" / "records.jsonl")
     assert [record.step for record in drawn] == [0] * 4 + [1] * 4
-    assert [len(rows) for rows in seen] == [2, 2, 2, 2]
-    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4
+    first, second = seen[: 2 * iterations], seen[2 * iterations :]
+    assert [len(rows) for rows in seen] == [2] * 4 * iterations
+    assert first == first[:2] * iterations and second == second[:2] * iterations and first[:2] != second[:2]
+    assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4 * iterations
     closed = [json.loads(line)["step"] for line in (tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()]
     assert closed == [1, 2]
 

@@ -103,26 +103,28 @@ def _train(
     """Train on this rank; `keep` adds a line to the records."""
     out = config.run.dir / "grpo"
     own = config.grpo
+    learnt = own.updates * own.iterations
     model, tokenizer = trainer.load(config, start, master=True, spread=True)
     positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
     stage, longest = stage or frontend(config), min(own.max_prompt, positions - 1)
     rows = _rows(config, tasks, stage.ask, tokenizer, longest)
     try:
         args = GRPOConfig(
-            **trainer.options(config, model, out / "checkpoints", own.steps * own.updates),  # pyright: ignore[reportArgumentType]
+            **trainer.options(config, model, out / "checkpoints", own.steps * learnt),  # pyright: ignore[reportArgumentType]
             learning_rate=own.lr,
             lr_scheduler_type=_schedule(own),
             warmup_steps=own.warmup,
-            max_steps=own.steps * own.updates,
+            max_steps=own.steps * learnt,
             **_shares(config),
             num_generations=own.num_generations * own.turns,
+            num_iterations=own.iterations,
             max_completion_length=own.max_completion,
             temperature=own.temperature,
             beta=own.beta,
             loss_type=own.loss,
             delta=own.delta,
             scale_rewards=_scale(own),
-            save_steps=own.save_steps * own.updates,
+            save_steps=own.save_steps * learnt,
         )
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
@@ -147,7 +149,7 @@ def _train(
     )
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
-    learner.ahead, learner.updates = own.ahead, own.updates
+    learner.ahead, learner.updates = own.ahead, learnt
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
