@@ -2,7 +2,7 @@
 
 from judging import DOUBLE, SUITE, small
 
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import rescaling, scaling
 from tritonsmith.tasks.lengths import BOUND, lengths, with_a_rest
 
 
@@ -11,7 +11,7 @@ def test_each_large_size_is_kept_once() -> None:
     found = lengths(task, scaling.full(task))
     assert [one.cap for one in found] == [2560, 2048, 1536]
     for one in found:
-        assert max(scaling.sizes(one.task)) == one.cap and sorted(scaling.sizes(one.task))[0] == 2
+        assert max(rescaling.sizes(one.task)) == one.cap and sorted(rescaling.sizes(one.task))[0] == 2
 
 
 def test_a_task_that_is_tried_as_it_is_needs_none() -> None:
@@ -52,5 +52,5 @@ def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:
     long = lengths(task, full)[0]
     rest = with_a_rest(task, full, long.task)
     assert rest is not None and long.cap is not None
-    longest = max(scaling.sizes(rest))
+    longest = max(rescaling.sizes(rest))
     assert longest % 2 == 1 and 0.7 < longest / long.cap < 0.8

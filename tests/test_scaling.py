@@ -1,14 +1,16 @@
-"""Tasks scale through their own constants, related dimensions stay related, and a task that cannot is said to be so."""
+"""Tasks become as small as a device bears, related dimensions stay related, and one that cannot is said to be so."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 from judging import DOUBLE
+from linear import LINEAR
 
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import rescaling, scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import odd_sizes
+from tritonsmith.tasks.versions import TINY_CAPS
 from tritonsmith.types import Task
 
 
@@ -18,84 +20,6 @@ def _task(source: str) -> Task:
 
 def _shapes(task: Task) -> list[tuple[int, ...]]:
     return [tuple(tensor.shape) for tensor in TaskModule.of(task).inputs(0) if isinstance(tensor, torch.Tensor)]
-
-
-@pytest.mark.parametrize(
-    ("value", "cap", "wanted"),
-    [
-        (512, 64, 64),
-        (512, 100, 64),
-        (100, 64, 50),
-        (7, 64, 7),
-        (0, 4, 0),
-        (-1, 4, -1),
-        (4097, 64, 33),
-        (3, 3, 3),
-        (1, 1, 1),
-    ],
-)
-def test_shrink_divides_by_powers_of_two(value: int, cap: int, wanted: int) -> None:
-    assert scaling.shrink(value, cap) == wanted
-
-
-@pytest.mark.parametrize("cap", scaling.FULL_CAPS)
-def test_shrink_keeps_order_and_the_cap(cap: int) -> None:
-    shrunk = [scaling.shrink(value, cap) for value in (1, 2, 3, 8, 64, 512, 4096)]
-    assert max(shrunk) <= cap and min(shrunk) >= 1
-
-
-LINEAR = """import torch
-from torch import nn
-
-class Model(nn.Module):
-    def __init__(self, n, m):
-        super().__init__()
-        self.linear = nn.Linear(n, m)
-        self.eps = 4096
-
-    def forward(self, x):
-        return self.linear(x) + 1000.0 * self.eps
-
-batch, n = 4096, 2048
-m: int = 2 * n
-
-def get_inputs():
-    x = torch.randn(batch, n)
-    return [x.sum(dim=1024 - 1023, keepdim=True).expand(batch, n)[:4096]]
-
-def get_init_inputs():
-    return [n, m]
-"""
-
-
-def test_constants_scale_and_the_model_stays() -> None:
-    small = scaling.rescale(LINEAR, lambda value: scaling.shrink(value, 64))
-    assert "batch, n = (64, 64)" in small and "m: int = 2 * n" in small
-    assert "self.eps = 4096" in small and "1000.0" in small
-
-
-@pytest.mark.parametrize(
-    ("written", "grown"),
-    [
-        ("1 << 14", "32768"),
-        ("2 ** 14", "32768"),
-        ("10 ** 4", "20000"),
-        ("1 << bits", "32768"),
-        ("side ** 10", "side ** 10"),
-        ("side << 12", "side << 12"),
-        ("4096 >> 10", "8192 >> 10"),
-        ("16 ** 2", "32 ** 2"),
-    ],
-)
-def test_a_power_is_one_size_and_an_exponent_none(written: str, grown: str) -> None:
-    given = f"bits = 14\nside = 16\ndef get_inputs():\n    return [torch.randn({written})]"
-    larger = scaling.rescale(given, lambda value: 2 * value if value > 8 else value)
-    assert larger.endswith(f"torch.randn({grown})]") and "side = 32" in larger
-
-
-def test_indices_and_axes_stay() -> None:
-    small = scaling.rescale(LINEAR, lambda value: scaling.shrink(value, 64))
-    assert "dim=1024 - 1023" in small and "[:4096]" in small
 
 
 def test_tiny_is_the_smallest_on_which_the_reference_runs() -> None:
@@ -136,6 +60,31 @@ def test_a_task_without_a_smaller_size_is_said_to_be_so(source: str) -> None:
         scaling.full(_task(source))
 
 
+@pytest.mark.parametrize("version", [scaling.full, scaling.tiny])
+def test_a_reference_that_fails_everywhere_is_run_at_each_size_once(
+    version: Callable[[Task], scaling.Scaled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: list[tuple[str, scaling.Bound | None]] = []
+
+    def shapes_within(task: Task, bound: scaling.Bound | None) -> str:
+        run.append((task.source, bound))
+        raise scaling.Unfit("never")
+
+    monkeypatch.setattr(scaling, "shapes_within", shapes_within)
+    with pytest.raises(TaskError, match="never"):
+        version(_task(LINEAR))
+    assert len(run) > 3 and len(set(run)) == len(run)
+
+
+def test_what_calls_other_operators_at_every_smaller_size_is_taken_all_the_same() -> None:
+    other = "y = self.linear(x) * (x[:1, :1] if x.numel() < 4096 * 2048 else x[:, :1])\n        return y"
+    (found, *_), (larger, *_) = (
+        _shapes(scaling.tiny(_task(LINEAR.replace("return self.linear(x)", f"{refusal}{other}"))).task)
+        for refusal in ("", "assert x.shape[0] >= 16\n        ")
+    )
+    assert (found, larger) == ((4, 4), (16, 16))
+
+
 def test_a_task_that_does_not_parse_is_said_to_be_so() -> None:
     with pytest.raises(TaskError, match="does not parse"):
         scaling.tiny(_task("def broken(:"))
@@ -150,51 +99,10 @@ def test_huge_inputs_are_never_allocated() -> None:
     assert scaling.full(_task(source)).cap is not None
 
 
-def test_knows_whether_the_reference_runs_without_data() -> None:
-    assert scaling.runs_without_data(DOUBLE) and scaling.runs_without_data(_task(LINEAR))
-    assert not scaling.runs_without_data(_task(LINEAR.replace("self.linear(x)", "self.linear(x) * float(x.max())")))
-    assert not scaling.runs_without_data(_task("def broken(:"))
-
-
-LOOKUP = """import torch
-from torch import nn
-
-rows = 4096
-
-class Model(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.table = nn.Embedding(1000, width)
-
-    def forward(self, at):
-        return self.table(at)
-
-def get_inputs():
-    return [torch.randint({bounds}, (rows,))]
-
-def get_init_inputs():
-    return [512]
-"""
-
-
-@pytest.mark.parametrize("bounds", ["0, 1000", "1000", "high=1000, low=0, size=(rows,)) + torch.zeros(1, dtype=int"])
-def test_a_range_that_the_model_names_too_stays(bounds: str) -> None:
-    task = _task(LOOKUP.replace("{bounds}, (rows,)" if "size" in bounds else "{bounds}", bounds))
-    source = scaling.rescale(task.source, lambda value: 2 * value)
-    assert "rows = 8192" in source and "return [1024]" in source
-    assert "2000" not in source
-    assert scaling.tiny(task).cap == scaling.TINY_CAPS[0]
-
-
-def test_a_range_that_sizes_the_model_is_scaled_with_it() -> None:
-    source = LOOKUP.format(bounds="0, 700").replace("1000", "width").replace("[512]", "[700]")
-    assert "torch.randint(0, 1400, " in scaling.rescale(source, lambda value: 2 * value)
-
-
 def test_where_nothing_else_runs_what_the_model_names_stays() -> None:
     fixed = LINEAR.replace("nn.Linear(n, m)", "nn.Linear(2048, 96)").replace("self.eps = 4096", "self.eps = 1")
     small = scaling.tiny(_task(fixed))
-    assert (small.cap, _shapes(small.task)[0]) == (scaling.TINY_CAPS[0], (4, 2048))
+    assert (small.cap, _shapes(small.task)[0]) == (TINY_CAPS[0], (4, 2048))
 
 
 HALVES = """
@@ -275,7 +183,7 @@ def test_a_count_of_layers_stays() -> None:
     task = _network(layers, "64, width", "width = 1024\nwidths = [width] * 12", "widths", ", widths")
     for small in (scaling.tiny(task), scaling.full(task)):
         assert "] * 12" in small.task.source
-    larger = scaling.resized(scaling.full(task).task.source, lambda value: 2 * value)
+    larger = rescaling.resized(scaling.full(task).task.source, lambda value: 2 * value)
     assert "] * 12" in larger and _shapes(_task(larger))[0] > _shapes(scaling.full(task).task)[0]
 
 
@@ -373,18 +281,3 @@ def test_odd_sizes_empty_no_layer() -> None:
     source = SQUEEZE.replace("64, 256, 112, 112", "8, 16, 12, 12").replace("[256]", "[16]")
     odd = odd_sizes(_task(source))
     assert odd is None or _shapes(odd)[0][1] >= 16
-
-
-def test_a_size_within_an_index_is_scaled_and_the_index_is_not() -> None:
-    source = scaling.rescale(
-        "def get_inputs():\n    return [torch.arange(512)[None, :], TABLE[3]]\n", lambda value: value // 2
-    )
-    assert "torch.arange(256)[None, :]" in source and "TABLE[3]" in source
-
-
-def test_offsets_and_lengths_keep_their_proportions() -> None:
-    source = scaling.rescale(
-        "TOTAL = 512\nOFFSETS = [0, 100, 356, 512]\nLENGTHS = torch.tensor([100, 256, 156])\n",
-        lambda value: scaling.shrink(value, 32),
-    )
-    assert "OFFSETS = [0, 6, 22, 32]" in source and "torch.tensor([6, 16, 10])" in source and "TOTAL = 32" in source

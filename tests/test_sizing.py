@@ -9,7 +9,7 @@ import pytest
 from judging import DOUBLE, SUITE
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import rescaling, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 from tritonsmith.verify import sizing as sizing_module
@@ -42,7 +42,7 @@ def test_whole_keeps_the_task_as_it_is(verifier: Verifier) -> None:
 
 def test_a_task_that_is_tried_as_it_is_has_a_size_with_a_rest_too(verifier: Verifier) -> None:
     (rest,) = _sizing(verifier, whole=True).of(SUITE["level1/softmax"]).large().rest
-    longest, own = max(scaling.sizes(rest.task)), max(scaling.sizes(SUITE["level1/softmax"]))
+    longest, own = max(rescaling.sizes(rest.task)), max(rescaling.sizes(SUITE["level1/softmax"]))
     assert longest % 2 == 1 and 0.7 < longest / own < 0.8
 
 

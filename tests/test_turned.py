@@ -2,7 +2,7 @@
 
 from judging import small
 
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import rescaling, scaling
 from tritonsmith.tasks.lengths import apart, parts
 from tritonsmith.verify.dynamic import conduct
 from tritonsmith.verify.interpreter.loops import Passes
@@ -19,13 +19,13 @@ GROUPS = small(
 
 def test_parts_of_a_size_grow_and_are_more_than_the_full_one() -> None:
     full = scaling.full(SQUARE)
-    found = [max(scaling.sizes(one)) for one in parts(SQUARE, full)]
+    found = [max(rescaling.sizes(one)) for one in parts(SQUARE, full)]
     assert found == sorted(found) and full.cap is not None and found[0] > full.cap
 
 
 def test_groups_keep_several_channels_at_one_size() -> None:
     (one,) = apart(GROUPS, scaling.full(GROUPS))
-    pairs = dict(scaling.paired(GROUPS, one.task))
+    pairs = dict(rescaling.paired(GROUPS, one.task))
     assert 1 < pairs[32] < pairs[64] < pairs[128]
 
 

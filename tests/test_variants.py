@@ -7,7 +7,7 @@ import torch
 from judging import DOUBLE
 
 from tritonsmith.tasks.format import TaskModule
-from tritonsmith.tasks.scaling import bounded_by_arguments
+from tritonsmith.tasks.rescaling import bounded_by_arguments
 from tritonsmith.tasks.values import LARGE, Values, finite, map_tensors, without_last
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, odd_sizes, usable, variants
 from tritonsmith.types import Task

@@ -11,17 +11,9 @@ from collections.abc import Callable
 from functools import partial
 
 from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
-from tritonsmith.tasks.scaling import (
-    Bound,
-    Scaled,
-    Unfit,
-    named_in_forward,
-    paired,
-    rescale,
-    shapes_within,
-    shrink,
-    sizes,
-)
+from tritonsmith.tasks.rescaling import named_in_forward, paired, rescale, sizes
+from tritonsmith.tasks.scaling import Bound, Scaled, Unfit, shapes_within
+from tritonsmith.tasks.versions import shrink
 from tritonsmith.types import Task
 
 BOUND = Bound(1 << 20, 1 << 24)

@@ -1,7 +1,7 @@
 """A task's versions in which sizes differ that happen to be equal in it, under several names.
 
 A kernel that takes the number of inputs for the number of outputs is right until these differ. Sizes as such are
-`scaling`'s business. Numbers with a fraction that a constructor is given stay: a canonical prompt writes them out, so
+`rescaling`'s business. Numbers with a fraction that a constructor is given stay: a canonical prompt writes them out, so
 that an honest answer may have them written in.
 """
 

@@ -1,7 +1,7 @@
 """The inputs a candidate is tried on: the task's own, extension 1's four others, and those beyond them.
 
 A variant exists only if the reference runs on it and gives usable values; that is found out by running it, see
-`usable` and `verify.trial`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
+`usable` and `verify.comparing`. Inputs keep what a task may rely on: labels and masks stay labels and masks, what is
 nonnegative stays so, and probabilities stay probabilities; but numbers as `torch.rand` draws them are tried negative
 and large too, for most authors draw so without a promise, and ReLU of them would be a copy. Rows of equal values are
 left out: there a variance of zero makes any rounding as large as the answer. Zeros among small values are tried where
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
-from tritonsmith.tasks.scaling import bounded_by_arguments, resized
+from tritonsmith.tasks.rescaling import bounded_by_arguments, resized
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
     Values,

@@ -8,7 +8,7 @@ import secrets
 import torch
 from torch import nn
 
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Task
@@ -146,7 +146,7 @@ class Forwards:
 
         Where the candidate does not run so, for it looks at its values, on zeros. None where it runs on neither.
         """
-        if not scaling.runs_without_data(self._task):
+        if not runs_without_data(self._task):
             return None
         module = TaskModule.of(self._task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}

@@ -36,6 +36,11 @@ def wrong(mismatch: Mismatch, stands: StageName | None = None) -> Outcome:
     return Outcome(False, message, mismatch=mismatch, stands=stands)
 
 
+def invalid(reason: str) -> Outcome:
+    """A stage that ends with a task on which nobody can be tried."""
+    return refused([Finding(rule="task", message=reason)])
+
+
 Stage = tuple[StageName, Callable[[], Outcome]]
 
 

@@ -24,7 +24,8 @@ from tritonsmith.verify.process.stable import MOST, Stable
 from tritonsmith.verify.process.zygote import Zygote
 from tritonsmith.verify.reference.material import Supply
 from tritonsmith.verify.sizing import Sizing
-from tritonsmith.verify.trial import Trial, is_clean
+from tritonsmith.verify.trial import Trial
+from tritonsmith.verify.upkeep import is_clean
 
 _POLICY_RULES = {
     "size", "empty", "syntax", "no-modelnew", "no-forward", "no-kernel", "kernel-unreachable", "import", "builtin",

@@ -39,6 +39,14 @@ class Watching:
             return [conduct.CONSTANT]
         return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])
 
+    def made_by_torch(self, seen: dict[str, object]) -> bool:
+        """Whether torch made the output. Where it computes the rest, a kernel must do more to it than to multiply it by
+        a number, to add one, or to bring the values to other places, unless the task ends so."""
+        if self._policy != "lenient":
+            return conduct.made_by_torch(seen)
+        passed = self.habits().passed
+        return conduct.made_by_torch(seen, not passed.resembles, not passed.rearranges)
+
     def effects(self, seen: dict[str, object]) -> list[Finding]:
         """What a forward changed or shared that the reference leaves alone; nothing where that was not looked at."""
         if "effects" not in seen:

@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 
-from tritonsmith.tasks import scaling
+from tritonsmith.tasks import scaling, versions
 from tritonsmith.tasks.graphs.dims import Shape, Solver, Symbol, evaluate, symbols
 from tritonsmith.tasks.graphs.draft import Draft
 from tritonsmith.tasks.graphs.graph import Leaf, Node
@@ -184,10 +184,10 @@ def _scaled(draft: Draft, sizes: Sizes) -> dict[Symbol, int] | None:
     largest = max(
         (_largest(value) for node in draft.items if isinstance(node, Node) for _, value in node.attributes), default=0
     )
-    for cap in scaling.FULL_CAPS:
+    for cap in versions.FULL_CAPS:
         if cap < largest:
             return None
-        small = {symbol: scaling.shrink(size, cap) for symbol, size in sizes.items()}
+        small = {symbol: versions.shrink(size, cap) for symbol, size in sizes.items()}
         if not _holds(draft.solver, small):
             continue
         count, operations = _cost(draft, small)

@@ -98,7 +98,7 @@ _SIZES = ("power of 2", "power of two", "Input shapes", "shape", "numel", "stati
 def turns_down(finding: Finding) -> bool:
     """Whether a candidate says that it is not made for a size: by an assertion, or by a block that cannot be compiled.
 
-    That is a fact about the candidate, and no wrong answer; where it counts `trial` knows.
+    That is a fact about the candidate, and no wrong answer; where it counts `comparing` knows.
     """
     if finding.rule != "exception":
         return False

@@ -3,7 +3,7 @@
 Who counts may do otherwise at the hundredth call, when nobody compares any more. What rises by the same step with every
 call, in the model or in its module, is set to what it would be much later; the answer must stay right. Looks at whole
 numbers (in closures, defaults and slots, too), lists that grow, and `itertools.count`. Who counts by anything else is
-found by many calls, see `unrun`, as far as these go. `trial` asks, and compares.
+found by many calls, see `unrun`, as far as these go. `watching` asks, and compares.
 """
 
 import itertools

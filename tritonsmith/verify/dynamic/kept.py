@@ -6,7 +6,7 @@ are put back, one at a time, to what they held before it. Scratch memory is writ
 Memory that a call allocated and the next one uses is emptied instead, piece by piece. Counters that only rose stay as
 they are: programs may wait for each other by them.
 
-Sees the storages that launches were given, no memory that is reached by addresses alone. `trial` asks, and compares.
+Sees the storages that launches were given, no memory that is reached by addresses alone. `watching` asks, and compares.
 """
 
 import functools

@@ -1,0 +1,45 @@
+"""Sizes are halved until they are small enough, and stand to each other as before."""
+
+import pytest
+from linear import LINEAR
+
+from tritonsmith.tasks.versions import FULL_CAPS, TINY_CAPS, shrink, versions
+from tritonsmith.types import Task
+
+
+@pytest.mark.parametrize(
+    ("value", "cap", "wanted"),
+    [
+        (512, 64, 64),
+        (512, 100, 64),
+        (100, 64, 50),
+        (7, 64, 7),
+        (0, 4, 0),
+        (-1, 4, -1),
+        (4097, 64, 33),
+        (3, 3, 3),
+        (1, 1, 1),
+    ],
+)
+def test_shrink_divides_by_powers_of_two(value: int, cap: int, wanted: int) -> None:
+    assert shrink(value, cap) == wanted
+
+
+@pytest.mark.parametrize("cap", FULL_CAPS)
+def test_shrink_keeps_order_and_the_cap(cap: int) -> None:
+    shrunk = [shrink(value, cap) for value in (1, 2, 3, 8, 64, 512, 4096)]
+    assert max(shrunk) <= cap and min(shrunk) >= 1
+
+
+@pytest.mark.parametrize("caps", [FULL_CAPS, TINY_CAPS])
+def test_versions_come_in_the_order_of_the_caps(caps: tuple[int, ...]) -> None:
+    task = Task(id="t", level=1, source=LINEAR)
+    found = [*versions(task, caps, batch_first=False)]
+    assert [cap for _, cap in found[: len(caps)]] == [*caps]
+    assert all(f"batch, n = ({shrink(4096, cap)}, {shrink(2048, cap)})" in source for source, cap in found[: len(caps)])
+
+
+def test_the_batch_alone_is_smaller_first_where_that_is_asked() -> None:
+    task = Task(id="t", level=1, source=LINEAR)
+    source, _ = next(versions(task, TINY_CAPS, batch_first=True))
+    assert "batch, n = (4, 2048)" in source
