@@ -39,6 +39,27 @@ def test_versions_come_in_the_order_of_the_caps(caps: tuple[int, ...]) -> None:
     assert all(f"batch, n = ({shrink(4096, cap)}, {shrink(2048, cap)})" in source for source, cap in found[: len(caps)])
 
 
+def test_a_task_that_names_its_sizes_in_a_helper_has_none_to_turn_down() -> None:
+    source = """import torch
+from torch import nn
+
+class Model(nn.Module):
+
+    def forward(self, x):
+        return x.relu()
+
+def shape():
+    return (4096, 2048)
+
+def get_inputs():
+    return [torch.randn(shape())]
+
+def get_init_inputs():
+    return []"""
+    task = Task(id="t", level=1, source=source)
+    assert {one for one, _ in versions(task, FULL_CAPS, batch_first=False)} == {source}
+
+
 def test_the_batch_alone_is_smaller_first_where_that_is_asked() -> None:
     task = Task(id="t", level=1, source=LINEAR)
     source, _ = next(versions(task, TINY_CAPS, batch_first=True))

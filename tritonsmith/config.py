@@ -194,8 +194,8 @@ class GrpoSection(_Section):
     """Optimiser steps that one step's completions (`batch` x `accumulation`) are learnt in, each from an equal part of
     them (minibatches, PPO, arXiv 1707.06347, section 5). `steps` and `save_steps` count what is drawn."""
     iterations: PositiveInt = 1
-    """How often a step's completions are gone over, `updates` optimiser steps each time (mu of GRPO, DeepSeekMath, arXiv
-    2402.03300, algorithm 1): worth its time where judging takes longer than learning."""
+    """How often a step's completions are gone over, `updates` optimiser steps each time (mu of GRPO, DeepSeekMath,
+    arXiv 2402.03300, algorithm 1): worth its time where judging takes longer than learning."""
     max_prompt: PositiveInt = 512
     max_completion: PositiveInt = 512
     """K, beta, lr, batch and lengths: requirements row 10. `batch` counts completions in all processes together."""

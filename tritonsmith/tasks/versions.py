@@ -74,7 +74,7 @@ def _divided_alike(
     """Versions whose sizes are divided by one number: with the batch apart first, then with it."""
     largest, most = max(sizing, default=0), TINY_BATCH if least_first else BATCH
     divisors = [*reversed(DIVISORS)] if least_first else DIVISORS
-    for divisor in divisors if batch > SMALL else ():
+    for divisor in divisors if sizing and batch > SMALL else ():
 
         def apart(value: int, divisor: int = divisor) -> int:
             return shrink(value, most) if value == batch else divided(value, divisor)

@@ -57,7 +57,8 @@ class CurriculumTrainer(GRPOTrainer):
     """Who draws a batch's turns."""
     ahead: bool = False
     updates: int = 1
-    """Optimiser steps of each batch, over all iterations; `step` is elsewhere what is drawn, and an optimiser's step TRL's `global_step`."""
+    """Optimiser steps of each batch, over all iterations; `step` is elsewhere what is drawn, and an optimiser's step
+    TRL's `global_step`."""
     waiting: Rollout | None = None
     """What was drawn ahead."""
     due: Rollout | None = None
