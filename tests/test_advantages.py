@@ -75,12 +75,13 @@ def test_a_wrong_answer_is_pushed_away_in_the_line_that_is_blamed(
     tokenizer: PreTrainedTokenizerFast, tmp_path: Path
 ) -> None:
     """Of three wrong answers one names a line; of the right one all tokens are pulled up."""
-    text = render_completion("Fuse.", "import torch\n\n\nclass ModelNew:\n    slip = 1\n    pass\n")
+    source = "import torch\n\n\nclass ModelNew:\n    slip = 1\n    pass\n"
+    text = render_completion("Fuse.", source)
     ids = tokenizer.encode(text, add_special_tokens=False)
     slip = Finding(rule="exception", message="NameError", line=5)
     wrong = [verdict(False).model_copy(update={"findings": some}) for some in ([slip], [], [])]
     made = assign(tokenizer, tmp_path, [verdict(True, 1.0), *wrong], "binary", "dr_grpo")
-    made.by_line = True
+    made.by_line, made.scored.sources = True, [source] * 4
     rows = [ids] * 4
     blame = made.blame(rows, len(ids))
     found = made(made.rewards(), made.masks(rows, len(ids)), made.eligible(), blame)

@@ -4,17 +4,22 @@ Most failures name a line: a bracket that does not close, a name that is not the
 name none. What is made of it is the matter of others: `redraw` draws anew from there, `credit` pushes down that line.
 """
 
-from tritonsmith.extract import extract
 from tritonsmith.types import Verdict
 
 Span = tuple[int, int]
 
 
-def blamed(completion: str, verdict: Verdict) -> Span | None:
-    """The line that the first finding with one names, its end included; None where nothing is wrong or none named."""
-    line = next((one.line for one in verdict.findings if one.line is not None), None)
-    source = extract(completion).source
-    if line is None or source is None or verdict.correct:
+def line_of(verdict: Verdict) -> int | None:
+    """The line of the source, from 1, that the first finding with one names; None where nothing is wrong or named."""
+    if verdict.correct:
+        return None
+    return next((one.line for one in verdict.findings if one.line is not None), None)
+
+
+def blamed(completion: str, source: str | None, verdict: Verdict) -> Span | None:
+    """That line in the completion that `source` was extracted from, its end included; None where there is none."""
+    line = line_of(verdict)
+    if line is None or source is None:
         return None
     start = completion.find(source.rstrip("\n"))
     if start < 0:

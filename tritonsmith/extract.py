@@ -195,7 +195,8 @@ def _fenced(text: str, opening: re.Match[str], end: int) -> tuple[_Block, int]:
     if not closers:
         return block(end), end
     first = block(closers[0][0])
-    if first.plain and first.tree is None:
+    # Parsing is most of what a completion costs here: not where nothing depends on it.
+    if len(closers) > 1 and first.plain and first.tree is None:
         for stop, resume in closers[1:]:
             longer = block(stop)
             if longer.tree is not None:
@@ -251,6 +252,8 @@ def _clean(body: str, quoted: bool) -> str:
 def _choose(blocks: list[_Block]) -> _Block | None:
     """The last block that defines `ModelNew`, one that parses before one that does not; else the last Python."""
     defining = [block for block in blocks if block.defines]
+    if len(defining) == 1:
+        return defining[0]  # whether it parses or not
     for pool in (
         [block for block in defining if block.tree is not None],
         [block for block in defining if not block.loose],

@@ -10,6 +10,7 @@ Draws and judges nothing. Turns that say in words what was wrong are in `prompts
 import re
 
 from tritonsmith.blame import blamed
+from tritonsmith.extract import extract
 from tritonsmith.prompts import Message
 from tritonsmith.types import Verdict
 
@@ -24,7 +25,7 @@ def begun(chat: list[Message], completion: str, verdict: Verdict) -> list[Messag
     goes back further: to the definition that the place is in, and then to the beginning.
     """
     asked, before = (chat[:-1], chat[-1]["content"]) if chat[-1]["role"] == "assistant" else (chat, None)
-    span = blamed(completion, verdict)
+    span = blamed(completion, extract(completion).source, verdict)
     stays = completion[: span[0] if span else 0]
     if before is not None and len(stays) <= len(before):
         starts = [one.start() for one in _TOP.finditer(before) if one.start() < len(before)]

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from tritonsmith import credit, reward
-from tritonsmith.blame import blamed
+from tritonsmith.blame import blamed, line_of
 from tritonsmith.train import segments
 from tritonsmith.train.rewarding import KernelReward
 
@@ -51,7 +51,11 @@ class Assign:
         """Where a negative advantage may push down, (B, T); None: everywhere."""
         if not self.by_line:
             return None
-        return segments.within(rows, self.tokenizer, lambda row, text: blamed(text, self.scored.last[row]), width)
+        last, sources = self.scored.last, self.scored.sources
+        named = [place for place, verdict in enumerate(last) if line_of(verdict) is not None]
+        return segments.within(
+            rows, self.tokenizer, named, lambda row, text: blamed(text, sources[row], last[row]), width
+        )
 
     def rewards(self) -> dict[str, Tensor]:
         """The rewards (B,) of each segment (of turns, what they are worth); NaN where there is no verdict."""

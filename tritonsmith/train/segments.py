@@ -4,7 +4,7 @@ Tokens are followed as they were drawn: a model may write a text in other tokens
 text is not encoded again. Knows neither rewards nor trainers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from tokenizers.decoders import DecodeStream
@@ -67,12 +67,15 @@ def masks(
 def within(
     ids: Sequence[Sequence[int]],
     tokenizer: PreTrainedTokenizerFast,
+    rows: Iterable[int],
     span: Callable[[int, str], tuple[int, int] | None],
     length: int,
 ) -> Tensor:
-    """A mask (B, `length`) of float, 1 on tokens with a character in `span(row, text)`; 0 where that is None."""
+    """A mask (B, `length`) of float, 1 on tokens with a character in `span(row, text)`; 0 where that is None, and in
+    all that are none of `rows`."""
     found = torch.zeros(len(ids), length)
-    for row, tokens in enumerate(ids):
+    for row in rows:
+        tokens = ids[row]
         text, starts = token_starts(tokens, tokenizer)
         place = span(row, text)
         if place is not None:
