@@ -28,7 +28,7 @@ import torch
 import typer
 from commands import start
 from rich.console import Console
-from rl_results import DEPTHS, Result, by_depth, compare, groups, timings
+from rl_results import DEPTHS, Result, against, by_depth, compare, groups, timings
 from rl_training import POINTS, SEATS, SETS, TRAINERS, Evaluation, Method, depths, spent, tasks_of
 from transformers import set_seed
 
@@ -229,9 +229,10 @@ def table(outs: list[Path]) -> None:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print the tables, the change by depth, and what training's groups had to tell."""
+    """Print the tables, the change by depth, settings against each other, and what training's groups had to tell."""
     console = Console(width=160)
-    console.print(compare(results), timings(results), *by_depth(results), *groups(results), sep="\n")
+    lines = (*by_depth(results), *against(results), *groups(results))
+    console.print(compare(results), timings(results), *lines, sep="\n")
 
 
 if __name__ == "__main__":

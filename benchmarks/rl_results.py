@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -56,6 +56,11 @@ class Result:
     def setting(self) -> str:
         """Method and reward."""
         return f"{self.method}, {self.config.reward.scheme}"
+
+    @property
+    def numbers(self) -> dict[str, object]:
+        """What its method is set to."""
+        return (self.config.grpo if self.method == "grpo" else self.config.best_of_n).model_dump()
 
     @property
     def folder(self) -> Path:
@@ -139,7 +144,7 @@ def groups(results: Sequence[Result]) -> list[str]:
     that counts as much.
     """
     lines = []
-    for result in results:
+    for label, result in labelled(results):
         found: defaultdict[int, defaultdict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
         for record in result.drawn():
             found[record.step][record.task].append(record.verdict)
@@ -147,7 +152,6 @@ def groups(results: Sequence[Result]) -> list[str]:
         if steps:
             third = -(-len(steps) // 3)
             early, late = _kinds([*chain(*steps[:third])]), _kinds([*chain(*steps[-third:])])
-            label = f"{result.setting}, seed {result.config.run.seed}"
             kinds = "none (of these with rewards that differ), some and all right"
             lines.append(f"{label}, groups with {kinds}, first third: {early}; last: {late}")
     return lines
@@ -163,11 +167,34 @@ def _kinds(groups: Sequence[Sequence[Verdict]]) -> str:
 
 
 def by_setting(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The seeds of each setting."""
+    """The seeds of each setting, named by method, reward, and the numbers that others of these have otherwise."""
     settings: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
-        settings[result.setting].append(result)
+        others = [other.numbers for other in results if other.setting == result.setting]
+        own = [f"{key} {value}" for key, value in result.numbers.items() if any(one[key] != value for one in others)]
+        settings[", ".join([result.setting, *own])].append(result)
     return settings
+
+
+def labelled(results: Sequence[Result]) -> list[tuple[str, Result]]:
+    """Each run with its setting and seed, the seeds of a setting one after the other."""
+    return [
+        (f"{setting}, seed {one.config.run.seed}", one) for setting, some in by_setting(results).items() for one in some
+    ]
+
+
+def against(results: Sequence[Result]) -> list[str]:
+    """A line for each two settings: what one ends at above the other, in points, paired by task."""
+    ends = {
+        setting: {name: [record for one in some for record in one.records["end"][name]] for name in SETS}
+        for setting, some in by_setting(results).items()
+    }
+    lines = []
+    for (one, mine), (other, theirs) in combinations(ends.items(), 2):
+        if all(mine.values()) and all(theirs.values()):
+            gains = [f"{name} {_percent(metrics.difference(theirs[name], mine[name]), sign='+')}" for name in SETS]
+            lines.append(f"{one}, its end above that of {other}, points: {', '.join(gains)}")
+    return lines
 
 
 def compare(results: Sequence[Result]) -> Table:
@@ -196,11 +223,11 @@ def timings(results: Sequence[Result]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="a step (a round), medians, seconds")
     for name in ("run", "steps", "candidates", *PARTS, "judging hidden"):
         shown.add_column(name, justify="left" if name == "run" else "right")
-    for result in results:
+    for label, result in labelled(results):
         steps = result.training()
         cells = [f"{_median([row[part] for row in steps]):.2f}" for part in PARTS]
         candidates = f"{_median([row['candidates'] for row in steps]):.0f}"
-        label, share = f"{result.setting}, seed {result.config.run.seed}", f"{100 * hidden(steps):.0f} %"
+        share = f"{100 * hidden(steps):.0f} %"
         shown.add_row(label, str(len(steps)), candidates, *cells, share)
     return shown
 

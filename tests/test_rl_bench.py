@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -110,6 +111,20 @@ def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatc
     assert rl_results.groups([rl_results.Result.of(tmp_path)]) == []
 
 
+def judged(rl: ModuleType, out: Path, reward: str, seed: int, lr: float, right: int) -> None:
+    """A run in `out` whose end has so many of four tasks right, and its start none."""
+    config = rl.settings_of(out, out, rl.Method.grpo, reward, seed, 1, 2, 2, 8, lr, True, 4, 20.0, False)
+    config.save(out / "resolved.toml")
+    (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
+    (out / "depths.json").write_text(json.dumps({"t0": 7, "t1": 7, "t2": 8, "t3": 10}))
+    for point, correct in (("start", 0), ("half", 1), ("end", right)):
+        for task in range(4):
+            found = verdict(f"t{task}", task < correct)
+            record = Record(phase="", task=found.task, level=3, sample=0, completion="", source=None, verdict=found)
+            for name in rl.SETS:
+                append(out / "eval" / point / f"{name}.jsonl", record.model_dump_json())
+
+
 def test_seeds_of_a_setting_are_taken_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,19 +132,27 @@ def test_seeds_of_a_setting_are_taken_together(
     import rl
 
     for seed, right in enumerate((1, 3)):
-        out = tmp_path / str(seed)
-        config = rl.settings_of(tmp_path, out, rl.Method.grpo, "staged", seed, 1, 2, 2, 8, 1e-5, True, 4, 20.0, False)
-        config.save(out / "resolved.toml")
-        (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
-        (out / "depths.json").write_text(json.dumps({"t0": 7, "t1": 7, "t2": 8, "t3": 10}))
-        for point, correct in (("start", 0), ("half", 1), ("end", right)):
-            for task in range(4):
-                found = verdict(f"t{task}", task < correct)
-                record = Record(phase="", task=found.task, level=3, sample=0, completion="", source=None, verdict=found)
-                for name in rl.SETS:
-                    append(out / "eval" / point / f"{name}.jsonl", record.model_dump_json())
+        judged(rl, tmp_path / str(seed), "staged", seed, 1e-5, right)
     rl.table([tmp_path / "0", tmp_path / "1"])
     said = capsys.readouterr().out
     assert "start -> end: 7: 0 % -> 75 % of 4, 8: 0 % -> 50 % of 2, 10: 0 % -> 0 % of 2" in said
     shown = [line for line in said.splitlines() if "2 seeds" in line]
     assert len(shown) == 2 and all("+50.0" in line and "25.0" in line for line in shown)
+
+
+def test_runs_of_other_numbers_are_another_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl
+
+    judged(rl, tmp_path / "0", "binary", 0, 1e-5, 1)
+    judged(rl, tmp_path / "1", "binary", 1, 2e-5, 3)
+    judged(rl, tmp_path / "2", "staged", 0, 1e-5, 1)
+    rl.table([tmp_path / name for name in "012"])
+    said = capsys.readouterr().out
+    assert "2 seeds" not in said
+    assert "grpo, binary, lr 1e-05, seed 0" in said and "grpo, binary, lr 2e-05, seed 1" in said
+    said = " ".join(said.split())
+    assert "lr 1e-05, its end above that of grpo, binary, lr 2e-05, points: deep -50.0" in said
+    assert "lr 2e-05, its end above that of grpo, staged, points: deep +50.0" in said
