@@ -55,7 +55,8 @@ def settings_of(
     temperature: float = 1.0, keep: int = 3, restart: bool = False, steps: int | None = None,
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
-    isolation: str = "process", iterations: int = 1,
+    isolation: str = "process", iterations: int = 1, beta: float = 0.0, top_entropy: float = 1.0,
+    credit: str = "trl",
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -74,7 +75,8 @@ def settings_of(
             "sample_batch": min(rows, 1536), **sizes,
         },
         "grpo": {
-            "num_generations": samples, "beta": 0.0, "lr": lr, "batch": micro,
+            "num_generations": samples, "beta": beta, "lr": lr, "batch": micro,
+            "top_entropy": top_entropy, "credit": credit, "keep": samples,
             "accumulation": rows // micro, "updates": updates, "iterations": iterations, "max_prompt": 2048,
             "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
@@ -152,6 +154,11 @@ def run(
     scale: Annotated[str, typer.Option(help="What GRPO divides advantages by: auto, group, batch or none.")] = "auto",
     updates: Annotated[int, typer.Option(help="Optimiser steps of GRPO from each batch, each from a part of it.")] = 1,
     iterations: Annotated[int, typer.Option(help="How often GRPO goes over each batch.")] = 1,
+    beta: Annotated[float, typer.Option(help="Weight of GRPO's KL divergence from the start.")] = 0.0,
+    top_entropy: Annotated[float, typer.Option(help="Share of tokens, of highest entropy, GRPO learns from.")] = 1.0,
+    credit: Annotated[
+        str, typer.Option(help="How GRPO's rewards become advantages: trl, grpo, dr_grpo or best_of_n.")
+    ] = "trl",
     turns: Annotated[int, typer.Option(help="1, or how often best-of-N draws: later from where an answer failed.")] = 1,
     copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
@@ -180,7 +187,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation, iterations,
+        engine, length, isolation, iterations, beta, top_entropy, credit,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

@@ -92,7 +92,9 @@ def test_a_wrong_answer_is_pushed_away_in_the_line_that_is_blamed(
     assert found[0].tolist() == pytest.approx([0.75] * len(ids))
 
 
-@pytest.mark.parametrize("fields", [{"credit": "best_of_n"}, {"credit": "grpo"}, {"blame": "line"}, {}])
+@pytest.mark.parametrize(
+    "fields", [{"credit": "best_of_n"}, {"credit": "grpo"}, {"blame": "line"}, {"top_entropy": 0.2}, {}]
+)
 def test_the_trainer_takes_them(
     tmp_path: Path,
     tiny_folder: Path,

@@ -275,8 +275,8 @@ def test_a_steps_completions_are_learnt_in_several_updates_and_gone_over_again(
     assert [len(rows) for rows in seen] == [2] * 4 * iterations
     assert first == first[:2] * iterations and second == second[:2] * iterations and first[:2] != second[:2]
     assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 4 * iterations
-    closed = [json.loads(line)["step"] for line in (tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()]
-    assert closed == [1, 2]
+    closed = [json.loads(line) for line in (tmp_path / "grpo" / "steps.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in closed] == [1, 2] and all(row["entropy"] > 0 for row in closed)
 
 
 def test_what_could_not_be_judged_trains_nothing(tmp_path: Path, tiny_folder: Path, tasks: list[Task]) -> None:

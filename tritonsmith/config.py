@@ -216,6 +216,9 @@ class GrpoSection(_Section):
     """How many times as likely as when it was drawn a token may become and still be pushed further down: without this
     bound one token that has become likely and was bad decides a step (two-sided clipping, INTELLECT-2, arXiv
     2505.07291). More than the ratio's own upper bound, 1.2 by TRL's defaults."""
+    top_entropy: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Share of what is learnt from at once, the tokens of highest entropy, that the loss is over (arXiv 2506.01939,
+    section 5): a plan's and a kernel's forks, where most tokens follow from those before them."""
     credit: Literal["trl", "grpo", "dr_grpo", "best_of_n"] = "trl"
     """How rewards become advantages: TRL's own way for its loss, or one of `credit`'s methods."""
     keep: PositiveInt = 3

@@ -123,6 +123,7 @@ def _train(
             beta=own.beta,
             loss_type=own.loss,
             delta=own.delta,
+            top_entropy_quantile=own.top_entropy,
             scale_rewards=_scale(own),
             save_steps=own.save_steps * learnt,
         )

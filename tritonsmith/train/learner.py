@@ -231,7 +231,10 @@ def hasten(scheduler: LambdaLR, due: Callable[[], float], warmup: int = 0) -> No
 
 
 class Timed(TrainerCallback):
-    """Writes a line for each step, where its time went; ends the training when its budget is spent."""
+    """Writes a line for each step, where its time went, and the entropy of the rows last learnt from (nats a token).
+
+    Ends the training when its budget is spent.
+    """
 
     def __init__(self, learner: CurriculumTrainer) -> None:
         self.learner = learner
@@ -243,10 +246,11 @@ class Timed(TrainerCallback):
         step, rest = divmod(state.global_step, self.learner.updates)
         if rest:
             return
-        row = self.learner.clock.close(step)
-        for part, seconds in row.items():
-            if part != "step":
-                self.learner._metrics["train"][f"time/{part}"].append(seconds)
+        entropies = self.learner._metrics["train"]["entropy"]
+        more = {"entropy": float(entropies[-1])} if entropies else {}
+        row = self.learner.clock.close(step, **more)
+        for part in row.keys() - {"step", *more}:
+            self.learner._metrics["train"][f"time/{part}"].append(row[part])
         control.should_training_stop |= ranks.first(self.learner.clock.over)
 
 
