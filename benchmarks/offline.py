@@ -44,8 +44,6 @@ log = logging.getLogger(__name__)
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
 POINT = "end"
-BATCH = 32
-"""Rows of a step."""
 FIRST = "as-it-was"
 """The model before anything is learnt."""
 
@@ -102,6 +100,7 @@ def run(
     variant: Annotated[list[str], typer.Option(help="ROWS:RATE:EPOCHS")],
     out: Path = Path("runs/offline"),
     tasks: Annotated[Path, typer.Option(help="Folder of drawn tasks, as `rl.py` has it.")] = Path("runs/rl/tasks"),
+    batch: Annotated[int, typer.Option(help="Rows of a step; packed ones where the first run's are.")] = 32,
 ) -> None:
     """Learn each variant and draw its answers."""
     wanted = {one: parsed(one) for one in variant}
@@ -118,7 +117,7 @@ def run(
     for name, (kind, lr, epochs) in wanted.items():
         config.run.dir = drawing.out = out / name.replace(":", "-")
         log.info("%s: %d rows", name, len(rows[kind]))
-        own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": BATCH, "accumulation": 1})
+        own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": batch, "accumulation": 1})
         learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft", master=True)
         drawing.draw(POINT, learnt)
 
