@@ -24,6 +24,8 @@ Tree: TypeAlias = (
 _HEAD = struct.Struct("!QQ")
 MAX_HEADER = 8 << 20
 """Longest JSON header in bytes; PTX of a few kernels fits."""
+_AT_ONCE = 1 << 20
+"""Bytes up to which a frame is written, and read, in one piece: each one would wake the other side."""
 
 
 class WireError(Exception):
@@ -148,6 +150,8 @@ def send(
 ) -> None:
     """Write one frame before `deadline` (time.monotonic seconds)."""
     parts = encode(header, tree, locate)
+    if sum(map(len, parts)) <= _AT_ONCE:
+        parts = [b"".join(parts)]
     try:
         for part in parts:
             _set_timeout(channel, deadline)
@@ -170,6 +174,9 @@ def receive(
         raise WireError(f"a header of {text_size} bytes")
     if blob_size > max_blob:
         raise WireError(f"{blob_size} bytes of output where at most {max_blob} were expected")
+    if text_size + blob_size <= _AT_ONCE:
+        both = _read(channel, text_size + blob_size, deadline)
+        return _read_frame(both[:text_size], both[text_size:], find)
     text, blob = _read(channel, text_size, deadline), _read(channel, blob_size, deadline)
     return _read_frame(text, blob, find)
 
