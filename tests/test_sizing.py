@@ -9,7 +9,7 @@ import pytest
 from judging import DOUBLE, SUITE
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.tasks import rescaling, scaling
+from tritonsmith.tasks import dry, rescaling, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 from tritonsmith.verify import sizing as sizing_module
@@ -44,6 +44,16 @@ def test_a_task_that_is_tried_as_it_is_has_a_size_with_a_rest_too(verifier: Veri
     (rest,) = _sizing(verifier, whole=True).of(SUITE["level1/softmax"]).large().rest
     longest, own = max(rescaling.sizes(rest.task)), max(rescaling.sizes(SUITE["level1/softmax"]))
     assert longest % 2 == 1 and 0.7 < longest / own < 0.8
+
+
+def test_tells_the_judge_whether_the_reference_runs_without_data(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = _task("return x * float(x.max() > 0.0)")
+    for task in (_task("return 2.5 * x"), looks):
+        _sizing(verifier).of(task)
+    monkeypatch.setattr(dry, "_runs_without_data", lambda source: pytest.fail("it is known"))
+    assert dry.runs_without_data(_task("return 2.5 * x")) and not dry.runs_without_data(looks)
 
 
 def test_says_what_hardens_a_task(verifier: Verifier) -> None:

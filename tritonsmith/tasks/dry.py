@@ -26,13 +26,26 @@ _CHOOSING = re.compile("^arg|^nonzero|topk|sort|kthvalue|median|mode|cummax|cumm
 along a dimension."""
 _DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
 """Names of arguments that say which dimensions an operator goes along."""
+_MOST_TOLD = 4096
+"""Sources of which is remembered what another process found out."""
 LONG = 2000
 """Operators of a forward without data from which on it costs more than one with data at a small size."""
 
 
 def runs_without_data(task: Task) -> bool:
     """Whether the reference runs on tensors that have shapes alone; one that looks at its values does not."""
-    return _runs_without_data(task.source)
+    known = _told.get(task.source)
+    return _runs_without_data(task.source) if known is None else known
+
+
+def tell(source: str, runs: bool) -> None:
+    """Take another process's word for whether a reference runs without data, which takes a forward to find out."""
+    if len(_told) >= _MOST_TOLD:
+        _told.clear()
+    _told[source] = runs
+
+
+_told: dict[str, bool] = {}
 
 
 def output_without_data(task: Task) -> object:
@@ -43,6 +56,8 @@ def output_without_data(task: Task) -> object:
 
 @functools.lru_cache(4096)
 def _runs_without_data(source: str) -> bool:
+    if isinstance(known := dry(source), Dry):
+        return known.answers
     return all(tensor.numel() for tensor in tensors(given[0])) if (given := _outputs(source)) else False
 
 
@@ -73,6 +88,8 @@ class Dry:
     """Weights and results of operators that have no elements.
 
     256 channels over 16 are a hidden layer, and 4 over 16 are none: the task no longer computes what it does."""
+    answers: bool
+    """Whether all that the forward gives has elements."""
     picks: bool
     """Whether an operator may take whole numbers for places."""
     chooses: bool
@@ -87,13 +104,14 @@ def dry(source: str) -> Dry | str | None:
             module = TaskModule.of(Task(id="sizes", level=1, source=source))
             model, inputs = module.model(0, "meta"), module.inputs(0, "meta")
             with FlopCounterMode(display=False) as counter, _Spread() as spread:
-                model(*inputs)
+                output = model(*inputs)
     except _Long:
         return None
     except Exception as error:  # whatever the user's code does with a size it cannot take
         return one_line(error)
     empty = spread.empty + _empty(model)
-    return Dry(tuple(spread.seen), counter.get_total_flops(), empty, spread.picks, spread.chooses)
+    answers = all(tensor.numel() for tensor in tensors(output))
+    return Dry(tuple(spread.seen), counter.get_total_flops(), empty, answers, spread.picks, spread.chooses)
 
 
 @functools.lru_cache(4096)

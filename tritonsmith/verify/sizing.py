@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.cores import cores
-from tritonsmith.tasks import lengths, scaling
+from tritonsmith.tasks import dry, lengths, scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import Task
 from tritonsmith.verify.process import wire
@@ -133,7 +133,9 @@ class Sizing:
         self._end_all_but(0)
 
     def _find(self, task: Task) -> Sizes:
-        tiny = _read(task, self._ask(task, "tiny")["tiny"])
+        reply = self._ask(task, "tiny")
+        tiny = _read(task, reply["tiny"])
+        dry.tell(task.source, reply.get("dry") is True)
         return Sizes(tiny, _Once(partial(self._find_large, task, tiny)))
 
     def _find_large(self, task: Task, tiny: scaling.Scaled) -> Large:
@@ -233,7 +235,7 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
     task = Task(id=str(header["id"]), level=1, source=str(header["source"]))
     match header["which"]:
         case "tiny":
-            return {"tiny": _write(scaling.tiny(task))}, None
+            return {"tiny": _write(scaling.tiny(task)), "dry": dry.runs_without_data(task)}, None
         case "light":
             bound = scaling.LIGHT_ON_GPU if header["whole"] else scaling.LIGHT
             return {"light": _write(scaling.light(task, _read(task, header["full"]), bound))}, None
