@@ -117,6 +117,8 @@ def run(
     for name, (kind, lr, epochs) in wanted.items():
         config.run.dir = drawing.out = out / name.replace(":", "-")
         log.info("%s: %d rows", name, len(rows[kind]))
+        if not rows[kind]:
+            raise UserError(f"--variant {name}: the runs have no such answers, so there is nothing to learn")
         own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": batch, "accumulation": 1})
         learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft", master=True)
         drawing.draw(POINT, learnt)
