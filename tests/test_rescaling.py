@@ -85,3 +85,8 @@ def test_offsets_and_lengths_keep_their_proportions() -> None:
         lambda value: shrink(value, 32),
     )
     assert "OFFSETS = [0, 6, 22, 32]" in source and "torch.tensor([6, 16, 10])" in source and "TOTAL = 32" in source
+
+
+def test_lengths_of_which_the_longest_is_a_size_stay_within_it() -> None:
+    source = "def get_inputs():\n    return [torch.randn(4, 160), torch.tensor([160, 33, 7, 101])]"
+    assert "torch.randn(4, 3), torch.tensor([3, 1, 1, 2])" in rescale(source, lambda value: shrink(value, 4))

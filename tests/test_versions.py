@@ -3,7 +3,7 @@
 import pytest
 from linear import LINEAR
 
-from tritonsmith.tasks.versions import FULL_CAPS, TINY_CAPS, shrink, versions
+from tritonsmith.tasks.versions import FULL_CAPS, TINY_CAPS, shrink, smaller, versions, windows
 from tritonsmith.types import Task
 
 
@@ -64,3 +64,32 @@ def test_the_batch_alone_is_smaller_first_where_that_is_asked() -> None:
     task = Task(id="t", level=1, source=LINEAR)
     source, _ = next(versions(task, TINY_CAPS, batch_first=True))
     assert "batch, n = (4, 2048)" in source
+
+
+SAME = """import torch
+from torch import nn
+
+class Model(nn.Module):
+
+    def __init__(self, channels, kernel):
+        super().__init__()
+        self.conv = nn.Conv1d(channels, channels, kernel, padding=kernel // 2)
+
+    def forward(self, x):
+        return self.conv(x)
+
+def get_inputs():
+    return [torch.randn(7, 9, 500)]
+
+def get_init_inputs():
+    return [9, 11]"""
+
+
+def test_an_odd_window_stays_odd() -> None:
+    """Half of it is what its convolution is padded by; the channels, an input's size, are no window."""
+    assert windows(SAME) == {11}
+    assert [smaller(value, 4, (5, 7, 9, 11, 13)) for value in (5, 7, 9, 11, 13, 12)] == [3, 3, 3, 3, 3, 3]
+    assert [smaller(value, 2, (5, 7, 11)) for value in (5, 7, 11, 8)] == [3, 3, 3, 2]
+    task = Task(id="t", level=1, source=SAME)
+    found = [source for source, _ in versions(task, TINY_CAPS[:3], batch_first=False)]
+    assert found and all(int(source.rpartition(", ")[2].rstrip("]")) % 2 for source in found)

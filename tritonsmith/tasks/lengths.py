@@ -7,13 +7,13 @@ are for kernels whose loops would else never go round twice. Sizes that are brou
 other as in no task: `apart` are versions in which they do not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
 from tritonsmith.tasks.rescaling import named_in_forward, paired, rescale, sizes
 from tritonsmith.tasks.scaling import Bound, Scaled, Unfit, shapes_within
-from tritonsmith.tasks.versions import shrink
+from tritonsmith.tasks.versions import smaller, windows
 from tritonsmith.types import Task
 
 BOUND = Bound(1 << 20, 1 << 24)
@@ -78,7 +78,8 @@ def _in_order(task: Task, full: Scaled) -> Scaled | None:
         return None
     ordered = sorted(one for one in sizes(task) if one > _LEAST and one != batch)
     caps = {size: _LEAST << place for place, size in enumerate(ordered)} | {batch: _CAPS[0]}
-    return _checked(task, lambda value: shrink(value, caps.get(value, value)), max(caps.values()), APART_BOUND)
+    odd = windows(task.source)
+    return _checked(task, lambda value: smaller(value, caps.get(value, value), odd), max(caps.values()), APART_BOUND)
 
 
 def _unreached(task: Task, full: Scaled) -> list[int]:
@@ -122,24 +123,25 @@ def _within(source: str, bound: Bound) -> bool:
     return isinstance(one, Dry) and elements(source) <= bound.elements and one.flops <= bound.flops
 
 
-def _but_for(size: int, part: int, cap: int, value: int) -> int:
-    """A small value, but for one size, which is `part`."""
-    return part if value == size else shrink(value, cap)
+def _but_for(size: int, part: int, cap: int, odd: Collection[int], value: int) -> int:
+    """A small value, but for one size, which is `part`; what is `odd` stays so."""
+    return part if value == size else smaller(value, cap, odd)
 
 
 def _alike(task: Task, size: int, part: int) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
+    odd = windows(task.source)
     for cap in _CAPS:
-        source = rescale(task.source, partial(_but_for, size, part, cap), _windows(task))
+        source = rescale(task.source, partial(_but_for, size, part, cap, odd), _windows(task))
         if runs_alike(task.source, source):
             return source
     return None
 
 
 def _with(task: Task, size: int) -> Scaled | None:
-    whole = dry(task.source)
+    whole, odd = dry(task.source), windows(task.source)
     for cap in _CAPS:
-        source = rescale(task.source, partial(_but_for, size, size, cap), _windows(task))
+        source = rescale(task.source, partial(_but_for, size, size, cap, odd), _windows(task))
         one = dry(source)
         if not isinstance(whole, Dry) or not isinstance(one, Dry):
             continue

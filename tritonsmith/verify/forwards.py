@@ -177,16 +177,17 @@ class Forwards:
         header: dict[str, object] = {"do": "often at own sizes", "seed": self.draws.weights, "most": most}
         return self._talk.ask(self.mode, header, tree)[0]
 
-    def some_programs(self, variant: Variant, material: Material, every: bool) -> wire.Tree:
+    def some_programs(self, variant: Variant, material: Material, every: bool) -> tuple[wire.Tree, bool]:
         """The candidate's outputs where some programs of each launch run, or `every` one, and which elements of each
-        those stored; None where they tell nothing."""
+        those stored; None where they tell nothing. With it whether that is for what the candidate kept of a call
+        without data, which a runner that has seen none would not have."""
         self.ready()
         self._loaded = None
         self.build(self.mode, variant, material.model)
         room = bytes_of(material.truth) + sum(tensor.numel() for tensor in observe.tensors(material.truth.native))
         header: dict[str, object] = {"do": "some programs", "programs": secrets.randbits(31), "every": every}
         seen, found = self._talk.ask(self.mode, header, material.inputs, room)
-        return found if seen.get("told") else None
+        return found if seen.get("told") else None, bool(seen.get("stale"))
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""

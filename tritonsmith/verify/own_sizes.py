@@ -50,10 +50,12 @@ class OwnSizes:
         compare: Callable[[Variant], Outcome | None],
         calls: int,
         values: bool,
+        renewed: Callable[[], list[Finding]],
     ) -> None:
         """`compare` gives the outcome on a variant, None where the candidate turned it down; `calls` is how often one
-        is called that might count them, 0 where it cannot; `values`: some programs' are compared."""
-        self._calls, self._values = calls, values
+        is called that might count them, 0 where it cannot; `values`: some programs' are compared; `renewed` gives the
+        candidate a new runner, or what it changed in its own."""
+        self._calls, self._values, self._renewed = calls, values, renewed
         self._task, self._prepared, self._forwards, self._eyes = task, prepared, forwards, eyes
         self._compiling, self._cuda, self._compare = compiling, cuda, compare
 
@@ -69,28 +71,35 @@ class OwnSizes:
         if findings := self._uncovered(own):
             return refused(findings)
         outcome = self._turned(own)
-        if outcome.ok and self._values and (mismatch := self._wrong_there(own)) is not None:
-            return wrong(mismatch)
-        return outcome
+        return self._right_there(own) if outcome.ok and self._values else outcome
 
-    def _wrong_there(self, own: Mapping[str, object]) -> Mismatch | None:
-        """What some programs of each launch store at the task's own sizes that is not what the reference gives; of all
-        of them where those take few seconds, as `cover` counts them (`own`)."""
+    def _right_there(self, own: Mapping[str, object]) -> Outcome:
+        """Whether some programs of each launch store at the task's own sizes is what the reference gives; of all of
+        them where those take few seconds, as `cover` counts them (`own`)."""
         seen = dry(self._task.source)
         few = isinstance(seen, Dry) and seen.flops <= _FLOPS and elements(self._task.source) <= _ELEMENTS
         if not few:
-            return None
+            return Outcome(True)
         variant = Variant(_SOME, self._task, fresh_seed=True)
         material = self._forwards.material(variant)
         if isinstance(material, Fails) or not material.finite:
-            return None
+            return Outcome(True)
         seconds = own.get("seconds")
         every = isinstance(seconds, float) and 0.0 < seconds <= _EVERY
-        found = self._forwards.some_programs(variant, material, every)
+        found, stale = self._forwards.some_programs(variant, material, every)
+        if stale:
+            if findings := self._renewed():
+                return refused(findings)
+            found, _ = self._forwards.some_programs(variant, material, every)
+        mismatch = self._differs(found, material.truth, every)
+        return Outcome(True) if mismatch is None else wrong(mismatch)
+
+    @staticmethod
+    def _differs(found: object, truth: numerics.Truth, every: bool) -> Mismatch | None:
+        """What is not the reference's of what some programs `found`."""
         if not isinstance(found, list) or len(found) != 2:
             return None
         output, stored = found
-        truth = material.truth
         if not isinstance(stored, list) or outlines.outline(output) != outlines.outline(truth.native):
             return None
         if every or truth.nearby is not None:

@@ -83,6 +83,7 @@ class Trial:
             self._values.compared,
             calls,
             extensions.multi_input and settings.own_values,
+            self._upkeep.renewed,
         )
 
     # The stages.

@@ -46,6 +46,14 @@ class Upkeep:
         self._looked = self._looked or not findings
         return findings
 
+    def renewed(self) -> list[Finding]:
+        """Have the next call made in a runner that has seen none; gives what the candidate changed in this one."""
+        findings = self.integrity()
+        if not findings:
+            self._talk.leave(self._mode)
+            self._looked = False
+        return findings
+
     def stopped(self) -> None:
         """Be done with a runner that was stopped in the midst of whatever it did: what the interpreter, or torch, had
         changed for the while of a call may stand (1 of 1,300 stops), and is not the candidate's."""

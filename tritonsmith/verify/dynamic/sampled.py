@@ -62,6 +62,8 @@ def forward(session: "Session", header: dict[str, object], tree: wire.Tree) -> "
         with torch.no_grad(), on_device(session.device, called=True), within(_FORWARD_S), operators:
             output = observe.plain(session.model(*inputs))  # type: ignore[misc]
             stored = sample.stored(output)
+    except Stale:
+        return {"told": False, "stale": True}, None
     except Exception:  # the candidate's, or what there is nothing to be told of
         return {"told": False}, None
     finally:
@@ -72,6 +74,10 @@ def forward(session: "Session", header: dict[str, object], tree: wire.Tree) -> "
 
 class Untold(Exception):
     """A forward of which some programs tell nothing."""
+
+
+class Stale(Untold):
+    """A forward that hands a kernel what an earlier one, without data, made and the candidate kept."""
 
 
 class Sample:
@@ -95,7 +101,10 @@ class Sample:
             raise Untold
         self._number += 1
         self._made = set(self._launches.written)
-        self._sizes |= {address(one): one.untyped_storage().nbytes() for one in tensors([*args, *named.values()])}
+        sizes = {address(one): one.untyped_storage().nbytes() for one in tensors([*args, *named.values()])}
+        if sizes.get(0):
+            raise Stale  # it has a size and lies nowhere
+        self._sizes |= sizes
         kept = {name: value for name, value in named.items() if name in executor.arg_names}
         bound = inspect.getcallargs(executor.fn, *args, **kept)  # type: ignore[call-arg]
         bound = {
