@@ -106,7 +106,7 @@ class Comparing:
     def compared(self, variant: Variant) -> Outcome | None:
         """The outcome on a variant that a candidate may turn down; None where it did, or where there is no such one."""
         try:
-            return self._unless_brief(variant, self._one(variant, False, False))
+            return self._one(variant, False, False)
         except RunnerFailed as failure:
             if not conduct.may_turn_down(variant, failure.finding):
                 raise
@@ -135,15 +135,7 @@ class Comparing:
             turned.sizes[variant.label] = outcome.findings[0]
             self._upkeep.release()
             return None
-        return self._unless_brief(variant, outcome)
-
-    def _unless_brief(self, variant: Variant, outcome: Outcome | None) -> Outcome | None:
-        """The outcome; None where the hardware describes no such tensor at sizes that need not stand so to each
-        other, at which an exception is not held against a candidate either."""
-        if outcome is None or outcome.ok or not variant.brief or not _of_descriptors(outcome):
-            return outcome
-        self._upkeep.release()
-        return None
+        return outcome
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""

@@ -36,11 +36,14 @@ _PROGRAMS, _LEAST = 32, 12
 """Programs of a launch that are run, and how many must be for it to count."""
 _MORE = 96
 """Programs that are run where the first ones leave a part out: three in four miss a quarter 96 times once in 1e12."""
+_ENOUGH = 53
+"""Programs of which one would have stored to each part: they miss a quarter once in a million (4 x 0.75^53), and the 16
+that a busy machine ran missed it once in 25."""
 _UNEVEN = 256
 """The same where some programs store nothing: a fifth of these is told from none of all."""
 _REGIONS = 64
 """Regions of a storage by which that is told."""
-_SLOW_S, _LAUNCH_S, _MISSING_S = 0.05, 0.3, 1.2
+_SLOW_S, _LAUNCH_S, _MISSING_S = 0.05, 0.3, 3.0
 """Seconds of the processor for a program that is not tried again, for a launch, and for one that leaves a part out."""
 _ALIKE = 0.9
 """Share of the programs that must store as much as the one that stores most; those at the edges store less."""
@@ -175,7 +178,8 @@ class Cover:
             return
         for number, regions in tally.regions.items():
             self._regions.setdefault(number, set()).update(regions)
-        if len(found) < min(_PROGRAMS // 2, count):
+        missed = any(map(_in_part, tally.regions.values()))
+        if len(found) < min(_ENOUGH if missed else _PROGRAMS // 2, count):
             self._unseen |= given
         for number in given:
             amounts = [one.get(number, 0) for one in found]
