@@ -56,14 +56,14 @@ def output_without_data(task: Task) -> object:
 
 @functools.lru_cache(4096)
 def _runs_without_data(source: str) -> bool:
-    if isinstance(known := dry(source), Dry):
-        return known.answers
     return all(tensor.numel() for tensor in tensors(given[0])) if (given := _outputs(source)) else False
 
 
 @functools.lru_cache(4096)
 def _outputs(source: str) -> tuple[object, ...]:
     """The reference's output alone; nothing where it does not run without data."""
+    if isinstance(known := dry(source), Dry):
+        return (known.output,)
     try:
         with torch.device("meta"), torch.no_grad():
             module = TaskModule.of(Task(id="sizes", level=1, source=source))
@@ -88,8 +88,8 @@ class Dry:
     """Weights and results of operators that have no elements.
 
     256 channels over 16 are a hidden layer, and 4 over 16 are none: the task no longer computes what it does."""
-    answers: bool
-    """Whether all that the forward gives has elements."""
+    output: object
+    """What the forward gives, of shapes alone."""
     picks: bool
     """Whether an operator may take whole numbers for places."""
     chooses: bool
@@ -110,8 +110,7 @@ def dry(source: str) -> Dry | str | None:
     except Exception as error:  # whatever the user's code does with a size it cannot take
         return one_line(error)
     empty = spread.empty + _empty(model)
-    answers = all(tensor.numel() for tensor in tensors(output))
-    return Dry(tuple(spread.seen), counter.get_total_flops(), empty, answers, spread.picks, spread.chooses)
+    return Dry(tuple(spread.seen), counter.get_total_flops(), empty, output, spread.picks, spread.chooses)
 
 
 @functools.lru_cache(4096)

@@ -7,8 +7,7 @@ are for kernels whose loops would else never go round twice. Sizes that are brou
 other as in no task: `apart` are versions in which they do not.
 """
 
-from collections.abc import Callable, Collection
-from functools import partial
+from collections.abc import Callable
 
 from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
 from tritonsmith.tasks.rescaling import named_in_forward, paired, rescale, sizes
@@ -111,7 +110,7 @@ def _checked(task: Task, change: Callable[[int], int], cap: int, bound: Bound) -
         return None
 
 
-def _windows(task: Task) -> frozenset[int]:
+def _least_windows(task: Task) -> frozenset[int]:
     """Small numbers that the constructor is given and no input has for a size: they stay, as they do in the smallest
     version that has no long size. A window of 3 that becomes one of 2 is another operator, and no smaller one."""
     _, arguments = given(task.source)
@@ -123,25 +122,25 @@ def _within(source: str, bound: Bound) -> bool:
     return isinstance(one, Dry) and elements(source) <= bound.elements and one.flops <= bound.flops
 
 
-def _but_for(size: int, part: int, cap: int, odd: Collection[int], value: int) -> int:
-    """A small value, but for one size, which is `part`; what is `odd` stays so."""
-    return part if value == size else smaller(value, cap, odd)
+def _long_in(task: Task, size: int, part: int, cap: int) -> str:
+    """The source with a part of one size and all others small; windows are no sizes."""
+    odd = windows(task.source)
+    return rescale(task.source, lambda value: part if value == size else smaller(value, cap, odd), _least_windows(task))
 
 
 def _alike(task: Task, size: int, part: int) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
-    odd = windows(task.source)
     for cap in _CAPS:
-        source = rescale(task.source, partial(_but_for, size, part, cap, odd), _windows(task))
+        source = _long_in(task, size, part, cap)
         if runs_alike(task.source, source):
             return source
     return None
 
 
 def _with(task: Task, size: int) -> Scaled | None:
-    whole, odd = dry(task.source), windows(task.source)
+    whole = dry(task.source)
     for cap in _CAPS:
-        source = rescale(task.source, partial(_but_for, size, size, cap, odd), _windows(task))
+        source = _long_in(task, size, size, cap)
         one = dry(source)
         if not isinstance(whole, Dry) or not isinstance(one, Dry):
             continue

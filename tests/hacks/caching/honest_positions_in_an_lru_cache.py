@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/sinusoidal_positions
 # A table that depends on the sizes alone is made once, in a cache outside of the module.
 from functools import lru_cache
 

@@ -10,7 +10,8 @@ from torch import nn
 def part_kernel(x_ptr, part_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(0)
     at = pid * BLOCK + tl.arange(0, BLOCK)
-    tl.store(part_ptr + pid, tl.sum(tl.load(x_ptr + at, mask=at < n, other=0.0), axis=0))
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0).to(tl.float32)
+    tl.store(part_ptr + pid, tl.sum(x, axis=0))
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/sinusoidal_positions
 # rule: mismatch
 # A table that is kept outside of the module would end a run on values where it was made without data; of a grid of
 # many programs the last ones leave it out.

@@ -201,9 +201,8 @@ class Cover:
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
         passes.programs(executor.fn, count)
-        drawn = range(count) if count <= _PROGRAMS else map(int, self._draw.integers(count, size=_PROGRAMS - 2))
         # The last one first, whatever time there is: its addresses are the largest.
-        chosen = [*sorted({0, *drawn} - {count - 1}, key=lambda _: self._draw.random()), count - 1]
+        chosen, ran = [*self._drawn(count, _PROGRAMS, {count - 1}), count - 1], set[int]()
         scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
@@ -212,20 +211,26 @@ class Cover:
                 before, place = time.thread_time(), chosen.pop()
                 self._one(program, place, grid, bound)
                 found.append(tally.stored)
+                ran.add(place)
                 self._stray(program, place, grid, bound, tally)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
                 uneven = len({*map(frozenset, found)}) > 1
                 more = _UNEVEN if uneven else _MORE
-                missing = len(found) < more <= count and (uneven or any(map(_in_part, tally.regions.values())))
+                missing = len(found) < min(more, count) and (uneven or any(map(_in_part, tally.regions.values())))
                 # A few programs may miss a part by chance, and a busy machine runs few of them.
                 allowed = _MISSING_S if missing else _LAUNCH_S
                 if not chosen and missing:
-                    chosen = [int(one) for one in self._draw.integers(count, size=more)]
+                    chosen = self._drawn(count, more, ran)
         finally:
             scope.restore()
             self.seconds += count * (time.thread_time() - began) / max(1, len(found))
         return found, count
+
+    def _drawn(self, count: int, most: int, without: set[int]) -> list[int]:
+        """The first program and about `most` others of `count`, or all there are, in any order; `without` some."""
+        drawn = range(count) if count <= most else map(int, self._draw.integers(count, size=most - 2))
+        return sorted({0, *drawn} - without, key=lambda _: self._draw.random())
 
     def _one(self, program: recorded.Programs, place: int, grid: tuple[int, ...], bound: Mapping[str, object]) -> None:
         x, rest = divmod(place, grid[1] * grid[2])
