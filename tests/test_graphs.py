@@ -1,6 +1,7 @@
 """Synthetic operator graphs: canonical text, reproducible tasks, safe values, many writings of one meaning."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import torch
 from tritonsmith.tasks import dry, graphs, scaling
 from tritonsmith.tasks.format import TaskModule
 from tritonsmith.tasks.graphs.draft import replay
-from tritonsmith.tasks.graphs.generator import LEVEL_2_DEPTH
+from tritonsmith.tasks.graphs.evaluation import Evaluation
+from tritonsmith.tasks.graphs.generator import LEVEL_2_DEPTH, draw_graphs
 from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.tasks.graphs.safety import is_safe
 from tritonsmith.tasks.graphs.sizes import probe_sizes
@@ -125,6 +127,19 @@ def test_operators_may_be_asked_for_by_name() -> None:
     assert {node.name for one in named for node in Graph.parse(str(one.graph)).nodes} == {"conv2d", "relu"}
 
 
+def test_operators_that_are_named_are_drawn_alike() -> None:
+    drawn = draw_graphs(60, 1, (2, 2), "all", ("any", "mul", "sum"))
+    first = Counter(graph.nodes[0].name for graph in drawn)
+    assert first["any_float"] > 6 and first["mul"] + first["sum"] > 6
+
+
+def test_something_follows_truths_as_floats() -> None:
+    for graph in draw_graphs(20, 2, (2, 3), "all", ("any", "mul", "add", "compare_scalar")):
+        assert "any" not in [node.name for node in graph.nodes[:-1]]
+        again = replay(graph)
+        assert all(value.is_floating_point() for value in Evaluation(again, probe_sizes(again) or {}).run()[-1:])
+
+
 def test_families_are_those_asked_for() -> None:
     for task in graphs.generate(12, depth=(1, 3), families=("conv", "pointwise")):
         assert set(graphs.families_of(Graph.parse(str(task.graph)))) <= {"conv", "pointwise"}
@@ -181,6 +196,7 @@ def test_says_so_when_there_are_not_enough_graphs() -> None:
         "x0 = normal('nn'); x1 = normal('nn'); v0 = clamp_max(x0, c=-1.9); v1 = maximum(v0, x1)",  # hardly matters
         "x0 = normal('nnn'); v0 = flatten(x0)",  # a copy
         "x0 = normal('nn'); v0 = gelu(x0); v1 = sign(v0)",  # rounding decides
+        "x0 = normal('nn'); v0 = glu(x0, dim=1); v1 = sign(v0)",  # likewise: glu moves values and computes
     ],
 )
 def test_unsafe_graphs_are_found(text: str) -> None:

@@ -8,7 +8,7 @@ import itertools
 import random
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from torch import Tensor
@@ -72,10 +72,10 @@ class Sketch:
         operator = TABLE[name]
         if not {operator.family, name} & {*self.families}:
             raise MisfitError(f"{name} is of no family that is wanted")
-        if any(isinstance(item := self.draft.items[one], Node) and TABLE[item.name].last for one in operands):
-            raise MisfitError("nothing comes after integers")
-        before = self.draft.copy(), self.inputs
+        before = self.draft.copy(), self.inputs, self.values, self.rng
         try:
+            for one in operands:
+                self._follow(one)
             rank = len(self.draft.shape(operands[0]))
             drawn = operator.draw(self.rng, rank) | attributes
             given = [*operands]
@@ -85,9 +85,27 @@ class Sketch:
             if not self._try():
                 raise MisfitError(f"{name} does not suit these values")
         except MisfitError:
-            self.draft, self.inputs = before
+            self.draft, self.inputs, self.values, self.rng = before
             raise
         return place
+
+    def _follow(self, place: int) -> None:
+        """Let something come after a value. Raises MisfitError where nothing may.
+
+        What is drawn behind a value that nothing followed once comes from a generator of its own, so that the graphs
+        of a seed drawn before are drawn still.
+        """
+        item = self.draft.items[place]
+        if isinstance(item, Leaf) or not TABLE[item.name].last:
+            return
+        name = TABLE[item.name].followed
+        if name is None:
+            raise MisfitError("nothing comes after integers")
+        self.rng = random.Random(str(self.draft.items))
+        self.draft.items[place] = replace(item, name=name)
+        self.values = [*self.values]
+        if place < len(self.values):
+            self.values[place] = self.values[place].double()
 
     def _try(self) -> bool:
         """Whether the newest node suits, at small sizes."""
@@ -186,15 +204,14 @@ def draw(rng: random.Random, depth: int, families: Collection[str] = FAMILIES) -
 
 def _blocks(sketch: Sketch, depth: int) -> int:
     """A block of a network, another where there is room, and operators one by one up to that depth."""
-    rng = sketch.rng
-    x = sketch.leaf("normal", "n" * rng.choices((2, 3, 4), (4, 4, 5))[0])
-    if rng.random() < 0.15:
+    x = sketch.leaf("normal", "n" * sketch.rng.choices((2, 3, 4), (4, 4, 5))[0])
+    if sketch.rng.random() < 0.15:
         x = _next(sketch, x, _operators(sketch, FREE))
     while recipes := RECIPES.get(len(sketch.draft.shape(x)), ()):
         if depth - sketch.depth < MIN_BLOCK:
             break
-        x = rng.choice(recipes)(sketch, x)
-        if rng.random() < 0.5:
+        x = sketch.rng.choice(recipes)(sketch, x)
+        if sketch.rng.random() < 0.5:
             break
     while sketch.depth < depth:
         x = _next(sketch, x, _operators(sketch, TAIL))
@@ -220,10 +237,15 @@ def _operators(sketch: Sketch, place: str) -> list[Operator]:
 
 @cache
 def _pool(families: frozenset[str], place: str) -> tuple[list[Operator], list[float]]:
-    """The operators of those families, or of those names, and how often each is drawn at a place, summed up."""
+    """The operators of those families, or of those names, and how often each is drawn at a place, summed up; what is
+    named is drawn as often as anything else that is.
+    """
     pool = [one for one in TABLE.values() if {one.family, one.name} & families]
     share = SHARES[place]
-    weights = [share.get(one.family, 0.0) * (one.weight**0.5 if place == ALONE else one.weight) for one in pool]
+    weights = [
+        1.0 if one.name in families else share.get(one.family, 0.0) * one.weight ** (0.5 if place == ALONE else 1.0)
+        for one in pool
+    ]
     if not any(weights):  # none of those families stands there; then all of them do
         weights = [one.weight for one in pool]
     return pool, list(itertools.accumulate(weights))

@@ -148,7 +148,8 @@ class Evaluation:
         names: dict[str, object] = {"torch": torch, "F": F, "weight": None, "bias": None}
         names |= dict(zip(OPERANDS, operands, strict=False))
         names |= {name: _to(one, dtype) for name, one in self.parameters(place).items()}
-        return eval(_code(item.name, item.attributes), names)  # our own text, from the operator table
+        value = eval(_code(item.name, item.attributes), names)  # our own text, from the operator table
+        return _to(value, dtype)  # what a spelling itself makes a float32
 
     def run(
         self,

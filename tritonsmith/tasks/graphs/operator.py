@@ -73,7 +73,9 @@ class Operator:
     exact: bool = False
     """Not continuous: its operand must be an input as it is, or rounding decides."""
     last: bool = False
-    """Gives integers or booleans: nothing comes after it."""
+    """Gives integers, truths or zeros and ones: nothing comes after it, but for `followed`."""
+    followed: str | None = None
+    """The operator that stands in its place where something comes after it, of the same operands and attributes."""
 
     def draw(self, rng: random.Random, rank: int) -> dict[str, Value]:
         """Attributes for a first operand of that rank."""

@@ -179,6 +179,7 @@ CONSTANTS = (
         weight=0.15,
         exact=True,
         last=True,
+        followed="compare_scalar",
     ),
 )
 
@@ -199,6 +200,7 @@ BINARY = (
         weight=0.1,
         exact=True,
         last=True,
+        followed="compare",
     ),
     Operator(
         "masked_fill",

@@ -68,7 +68,7 @@ def word(name: str) -> str:
     for key, words in _FAMILIES.items():
         if name.startswith(key):
             return words
-    plain = name.replace("_axes", "").replace("_all", "").replace("_scalar", "").replace("_", " ")
+    plain = name.replace("_axes", "").replace("_all", "").replace("_float", "").replace("_scalar", "").replace("_", " ")
     if TABLE[name].family == "conv":
         dimensions = plain[-2].upper() + "D"
         kind = "transposed convolution" if "transpose" in plain else "convolution"
