@@ -127,6 +127,20 @@ def test_a_half_as_a_whole_number_does_not_hang_on_rounding() -> None:
     assert numerics.compare(truth, torch.floor(torch.arange(32) + 1.0).int(), "v") is not None
 
 
+def test_steps_of_a_scale_that_are_found_from_halves_hang_on_rounding() -> None:
+    """As a GPU's quotient falls to either side of a tie; a quotient in half precision is another matter."""
+    x = torch.randn(64, 384).half()
+    most = x.abs().amax(-1, keepdim=True)
+    x[:, :1] = most
+    x[:, 1:9] = most / 128
+    model = _Model(lambda x: torch.round(64 * (x.float() / x.float().abs().amax(-1, keepdim=True))).to(torch.int8))
+    truth = truth_of(model, [x])
+    above = torch.round(64 * (x.float() / most.float() * (1 + 1e-7))).to(torch.int8)
+    assert not torch.equal(above, truth.native) and numerics.compare(truth, above, "v") is None
+    halved = torch.round(64 * (x / most)).to(torch.int8)
+    assert numerics.compare(truth, halved, "v") is not None
+
+
 @pytest.mark.parametrize("values", ["sparse", "small"])
 def test_a_whole_number_that_comes_of_none_is_not_judged(values: Values) -> None:
     x = torch.randn(64, 48)

@@ -12,7 +12,8 @@ from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.verify.dynamic.observe import Launches, Operators
+from tritonsmith.verify.dynamic.fresh import Fresh
+from tritonsmith.verify.dynamic.observe import Launches, Operators, address
 from tritonsmith.verify.dynamic.share import triton_share
 from tritonsmith.verify.dynamic.work import Work, rearranges, resembles
 from tritonsmith.verify.judge import Judge
@@ -273,6 +274,24 @@ def test_a_constant_written_over_a_copy_is_counted_and_one_beside_it_is_not() ->
         output = beside(X)
     assert _report(over, X)["overwritten"] == 6
     assert work.report(output)["overwritten"] == 0
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.int64, torch.bool])
+@pytest.mark.parametrize(("cleared", "counted"), [(4, 0), (3, 4), (0, 0)], ids=["beside", "over", "whole"])
+def test_between_guards_a_constant_over_a_copy_is_counted(kind: torch.dtype, cleared: int, counted: int) -> None:
+    """As on a GPU, where memory tells by its poison what nothing has written, and storages are longer than tensors."""
+    poison = 0 if kind == torch.bool else 0xFE
+    launches, buffer = Launches(), torch.full((512,), 0xFF, dtype=torch.uint8)
+    buffer[64:-64] = poison
+    inner = buffer[64:-64].view(kind)[:24].view(4, 6)
+    launches.fresh[address(inner)] = Fresh(24 * kind.itemsize, poison)
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        inner[:, :4].copy_(x)
+        inner[:, cleared:].zero_()
+        return inner
+
+    assert _report(forward, torch.ones(4, 4).to(kind), launches=launches)["overwritten"] == counted
 
 
 def test_the_share_of_an_input_that_python_is_handed_is_told() -> None:

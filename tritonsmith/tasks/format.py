@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from tritonsmith.errors import UserError
+from tritonsmith.tasks.asserted import asserted
 from tritonsmith.types import Task
 
 NAMES = ("Model", "get_inputs", "get_init_inputs")
@@ -178,9 +179,9 @@ def forward(model: nn.Module, inputs: Sequence[object]) -> object:
     given = copy.deepcopy(list(inputs))
     text = type(model).forward.__code__.co_filename
     if text in _draws_nothing:
-        with torch.no_grad():
+        with torch.no_grad(), asserted(given):
             return fresh(*given)
-    with seeded(0), torch.no_grad():
+    with seeded(0), torch.no_grad(), asserted(given):
         before = _random_state()
         output = fresh(*given)
         if text.startswith("<task ") and all(map(torch.equal, before, _random_state())):

@@ -1,5 +1,6 @@
 # task: own
 # rule: promise
+# device: cpu
 # Places of eight equal ones are promised to be equal by sixteen.
 import torch
 import triton

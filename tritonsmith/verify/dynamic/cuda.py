@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import torch
 
+from tritonsmith.verify.dynamic.fresh import Fresh
 from tritonsmith.verify.dynamic.observe import Launch, Launches, address, keep_no_tuning, pointed, poison, tensors
 from tritonsmith.verify.launches import arguments, ir, pointers, warmed
 from tritonsmith.verify.process.ipc import extent
@@ -189,10 +190,13 @@ class Guards:
         buffer = torch.full((GUARD + padded + GUARD,), _PATTERN, dtype=torch.uint8, device="cuda")
         self._zones += [buffer[:GUARD], buffer[GUARD + size : GUARD + size + GUARD]]
         inner = buffer[GUARD : GUARD + size]
-        poison = 0 if dtype == torch.bool else _POISONS[self._turn % len(_POISONS)]
-        if poison != _PATTERN:
+        if (poison := self.poison(dtype)) != _PATTERN:
             inner.fill_(poison)
         return inner.view(dtype).as_strided(shape, stride)
+
+    def poison(self, dtype: torch.dtype) -> int:
+        """What each byte of such memory holds now."""
+        return 0 if dtype == torch.bool else _POISONS[self._turn % len(_POISONS)]
 
     def broken(self) -> int:
         """How many guards something wrote to."""
@@ -206,14 +210,17 @@ class Guards:
         self._zones.clear()
 
 
-def guarded(guards: Guards) -> Callable[[torch.Tensor], torch.Tensor]:
-    """A replacement for fresh memory: the same sizes and strides between guards."""
+def guarded(guards: Guards, launches: Launches) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A replacement for fresh memory, which `launches` knows then: the same sizes and strides between guards."""
 
     def replace(tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.is_cuda or tensor.layout != torch.strided:
             poison(tensor)
             return tensor
-        return guards.empty(tensor.shape, tensor.stride(), tensor.dtype)
+        found = guards.empty(tensor.shape, tensor.stride(), tensor.dtype)
+        size = extent(tensor.shape, tensor.stride()) * tensor.element_size()
+        launches.fresh[address(found)] = Fresh(size, guards.poison(tensor.dtype))
+        return found
 
     return replace
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tritonsmith.verify.dynamic.fresh import Fresh
 from tritonsmith.verify.process import wire
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Launches:
     """Memory findings of the interpreter: rule, message, line."""
     unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
     """By a storage's address, which bytes of a forward's fresh memory nothing has written; on the CPU only."""
+    fresh: dict[int, Fresh] = field(default_factory=dict)
+    """By a storage's address a forward's fresh memory; on a GPU only."""
     lowered: bool = False
     """Whether a kernel rounded float32 to fewer bits; on the CPU only."""
     peeked: bool = False
@@ -95,7 +98,7 @@ class Launches:
 
     def clear(self) -> None:
         """Forget everything about a forward; called before each one."""
-        for part in (self.seen, self.written, self.violations, self.captured, self.unwritten):
+        for part in (self.seen, self.written, self.violations, self.captured, self.unwritten, self.fresh):
             part.clear()
         self.let_go()
         self.count, self.lowered, self.peeked = 0, False, False

@@ -127,9 +127,14 @@ class Work(contextlib.AbstractContextManager["Work"]):
         Memory that is filled whole is used anew.
         """
         start, size = address(target), target.element_size()
+        fresh = self._launches.fresh.get(start)
+        whole = target.untyped_storage().nbytes() if fresh is None else fresh.size
         holds = start in self._known or start in self._filled or start in self._launches.written
-        if not holds or target.numel() * size >= target.untyped_storage().nbytes() or target.layout != torch.strided:
+        if not holds or target.numel() * size >= whole or target.layout != torch.strided:
             return 0
+        if fresh is not None:
+            with _unseen(self._launches), torch._C.DisableTorchFunction():
+                return int((~fresh.bare(target)).sum())
         if (unwritten := self._launches.unwritten.get(start)) is None:
             return target.numel()
         stride, offset = tuple(step * size for step in target.stride()), target.storage_offset() * size

@@ -258,7 +258,7 @@ class Session:
 
             self.watch.run()
             self.watch.stats.clear()
-            fresh = cuda.guarded(self._guards)
+            fresh = cuda.guarded(self._guards, self.launches)
         elif self.mode == "capture":
             # Nothing runs that would write it: a size that is read from it would be the poison's.
             fresh = torch.Tensor.zero_

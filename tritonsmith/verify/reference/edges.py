@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.values import Values, continuous, finite, leaves, map_tensors
@@ -120,7 +121,7 @@ class _Watch(TorchDispatchMode):
 def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
     fresh, given = copy.deepcopy(model), copy.deepcopy(inputs)
     watch = _Watch(leaves(given))
-    with seeded(0), torch.no_grad(), watch:
+    with seeded(0), torch.no_grad(), watch, asserted(given):
         fresh(*given)
     return watch
 

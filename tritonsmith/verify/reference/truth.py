@@ -20,6 +20,8 @@ from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.ties import Pick, Ties, noted
 
 _HALVES = (torch.float16, torch.bfloat16)
+_STEPS = {torch.int8, torch.uint8, torch.int16, torch.int32}
+"""Kinds of integers that are steps of a scale; places are int64, and truths are truths."""
 _NUDGE = 4.0
 """By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
 _OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
@@ -120,7 +122,8 @@ def _unit(native: object, inputs: list[object]) -> float | None:
     """The unit of rounding on which integers of an output may hang; None where all of them are settled.
 
     Of equal values of half precision any one's place may be told, but beside those values alone: of a tie in what was
-    given torch's documentation says which.
+    given torch's documentation says which. Steps of a scale are found from halves in float32, where a quotient that is
+    halfway between two of them (as many of halves are) falls to either: PTX's `div.full.f32` errs by two units.
     """
     kinds = [{t.dtype for t in leaves(tree)} for tree in (native, inputs)]
     if all(kind.is_floating_point or kind.is_complex for kind in kinds[0]):
@@ -129,7 +132,9 @@ def _unit(native: object, inputs: list[object]) -> float | None:
     if halves:
         return max(torch.finfo(kind).eps for kind in halves)
     given = [kind for kind in kinds[1] if kind.is_floating_point]
-    return max(torch.finfo(kind).eps for kind in given) if given and not {*given} & {*_HALVES} else None
+    if {*given} & {*_HALVES} and not kinds[0] <= _STEPS:
+        return None
+    return max(torch.finfo(torch.float32 if kind in _HALVES else kind).eps for kind in given) if given else None
 
 
 def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
