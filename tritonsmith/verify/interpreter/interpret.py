@@ -20,6 +20,7 @@ from tritonsmith.verify.dynamic.cover import Tally
 from tritonsmith.verify.dynamic.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.dynamic.sampled import Sample
 from tritonsmith.verify.interpreter import (
+    batched,
     bfloat16,
     combining,
     conversions,
@@ -105,7 +106,7 @@ def install(launches: Launches) -> None:
             known = len(launches.violations)
             current.append(shadow)
             patched.clear()
-            self.grid, self.fn = grid, recorded.Programs(fn)
+            self.grid, self.fn = grid, recorded.Programs(fn, batched.Several(shadow, launches))
             try:
                 return execute(self, *args, **kwargs)
             except shuffling.Waits:
@@ -292,7 +293,8 @@ def _whole(apply: Callable[..., object]) -> Callable[..., object]:
 
     def call(self, input):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         parts = input if isinstance(input, tuple) else (input,)
-        found = recorded.whole("reduction", lambda *given: apply(self, given))(*parts)
+        rows = functools.partial(batched.reduction, self, parts)
+        found = recorded.whole("reduction", lambda *given: apply(self, given), rows)(*parts)
         return found if isinstance(input, tuple) else found[0]
 
     return call

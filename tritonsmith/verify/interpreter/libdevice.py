@@ -9,7 +9,7 @@ Whether a function takes the operands' types is the compile stage's business.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -194,7 +194,13 @@ def _interpreted(name: str) -> Callable[..., tl.tensor]:
             values = FUNCTIONS[name](*(_wide(tensor.handle) for tensor in given))
         return _tensor(values, given, RESULTS[name] if name in RESULTS else given[0].dtype)
 
-    computed = recorded.whole(f"libdevice.{name}", compute)
+    def rows(_: object, args: Sequence[object]) -> list[TensorHandle]:
+        given = [one if isinstance(one, TensorHandle) else _as_handle(one) for one in args]
+        with np.errstate(all="ignore"):
+            values = FUNCTIONS[name](*map(_wide, given))
+        return [_handle(values, RESULTS.get(name, given[0].dtype.scalar))]
+
+    computed = recorded.whole(f"libdevice.{name}", compute, lambda: rows if name in FUNCTIONS else None)
 
     def call(*args: object, _semantic: object = None) -> tl.tensor:
         return cast(tl.tensor, computed(*args))
@@ -207,10 +213,17 @@ def _wide(handle: TensorHandle) -> npt.NDArray[np.generic]:
     return data.astype(np.float64) if data.dtype.kind == "f" else data
 
 
-def _tensor(values: npt.NDArray[np.generic], given: list[Any], scalar: tl.dtype) -> tl.tensor:
+def _as_handle(value: object) -> TensorHandle:
+    return interpreter.interpreter_semantic.to_tensor(value).handle  # type: ignore[attr-defined]
+
+
+def _handle(values: npt.NDArray[np.generic], scalar: tl.dtype) -> TensorHandle:
     if scalar == tl.bfloat16:
-        handle = bfloat16.narrow(TensorHandle(values.astype(np.float32), tl.float32))
-    else:
-        handle = TensorHandle(values.astype(interpreter._get_np_dtype(scalar)), scalar)
+        return bfloat16.narrow(TensorHandle(values.astype(np.float32), tl.float32))
+    return TensorHandle(values.astype(interpreter._get_np_dtype(scalar)), scalar)
+
+
+def _tensor(values: npt.NDArray[np.generic], given: list[Any], scalar: tl.dtype) -> tl.tensor:
+    handle = _handle(values, scalar)
     block = any(tensor.type.is_block() for tensor in given)
     return tl.tensor(handle, tl.block_type(scalar, list(values.shape)) if block else scalar)

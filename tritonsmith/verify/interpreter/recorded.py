@@ -14,9 +14,9 @@ programs are run as ever then. So are those of kernels that make block pointers 
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,7 @@ _STEPS, _BYTES = 30_000, 1 << 26
 """Operations, and bytes of values that do not vary, of a program that may be recorded."""
 _UNARY = (
     "fabs cos exp exp2 iabs floor ceil log log2 precise_sqrt sqrt sin erf rsqrt si_to_fp ui_to_fp fp_to_si fp_to_ui "
-    "fp_ext fp_trunc int_cast fp_to_fp bitcast int_to_ptr ptr_to_int expand_dims broadcast splat unsplat make_range "
-    "get_num_programs"
+    "fp_ext fp_trunc int_cast fp_to_fp bitcast int_to_ptr ptr_to_int"
 )
 _BINARY = (
     "fadd fmul fdiv frem fsub mul precise_divf sdiv udiv srem urem add sub shl lshr ashr minsi minui minimumf minnumf "
@@ -41,11 +40,14 @@ _BINARY = (
     "fcmpOLT fcmpOGT fcmpOLE fcmpOGE fcmpOEQ fcmpONE fcmpULT fcmpUGT fcmpULE fcmpUGE fcmpUEQ fcmpUNE and xor or idiv "
     "umulhi addptr clampf select fma"
 )
-_PURE = {f"create_{name}" for name in f"{_UNARY} {_BINARY}".split()}
+_SHAPING = "expand_dims broadcast splat unsplat make_range get_num_programs"
+ELEMENTWISE = {f"create_{name}" for name in f"{_UNARY} {_BINARY}".split()}
+"""Operations that compute each element from those at its place."""
+_PURE = ELEMENTWISE | {f"create_{name}" for name in _SHAPING.split()}
 """Operations that only compute: of what does not vary they make what does not vary."""
 
 _Operation = Callable[..., Any]
-_recording: "_Recorder | None" = None
+_recording: "Recorder | None" = None
 _line: int | None = None
 
 
@@ -81,10 +83,30 @@ def _noticed() -> None:
         _recording.spoilt = True
 
 
+class Made(NamedTuple):
+    """A value that the first program made."""
+
+    shape: tuple[int, ...]
+    kind: np.dtype[np.generic]
+
+
+class Form(NamedTuple):
+    """What a step's values look like in one program."""
+
+    given: list[tuple[int, ...]]
+    """By an argument's position its shape; nothing for what is no value."""
+    made: list[Made]
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        """All of them."""
+        return [*self.given, *(one.shape for one in self.made)]
+
+
 @dataclass
-class _Step:
+class Step:
     """One operation."""
 
+    name: str
     operate: _Operation
     given: list[Any]
     """Its arguments, as the first program gave them where they do not vary."""
@@ -94,6 +116,9 @@ class _Step:
     """Which of the values it makes."""
     line: int | None
     """Where it does more than compute, the line of the candidate's source."""
+    form: Form
+    named: bool = False
+    """Whether it has arguments by name, which are the same in each program."""
     last: tuple[int, ...] = ()
     """Values that no later step takes."""
 
@@ -112,11 +137,11 @@ class _Group:
         return self.kind(part if place is None else values[place] for part, place in pairs)
 
 
-class _Recorder:
+class Recorder:
     """The operations of a program that runs."""
 
     def __init__(self) -> None:
-        self.steps: list[_Step] = []
+        self.steps: list[Step] = []
         self.count = 0
         self.inside = self.spoilt = False
         self._kept: dict[int, npt.NDArray[np.generic]] = {}
@@ -138,7 +163,7 @@ class _Recorder:
             return found
         self._note(name, operate, args, varying, found)
         if named and not self.spoilt:
-            self.steps[-1].operate = lambda *again: operate(*again, **named)
+            self.steps[-1].operate, self.steps[-1].named = (lambda *again: operate(*again, **named)), True
         return found
 
     def _note(
@@ -150,6 +175,7 @@ class _Recorder:
         found: object,
     ) -> None:
         made: int | tuple[int, ...] | None = None
+        form = Form([_shape(one) for one in args], [_made(one) for one in _values(found)])
         if isinstance(found, TensorHandle):
             made = self._mark(found)
         elif isinstance(found, tuple) and all(isinstance(one, TensorHandle) for one in found):
@@ -157,7 +183,7 @@ class _Recorder:
         elif found is not None:
             self.spoilt = True
         self._keep(args)
-        self.steps.append(_Step(operate, list(args), varying, made, None if name in _PURE else line()))
+        self.steps.append(Step(name, operate, list(args), varying, made, None if name in _PURE else line(), form))
         for index, _ in varying:
             self.steps[-1].given[index] = None
         self.spoilt |= len(self.steps) > _STEPS or self._bytes > _BYTES
@@ -227,13 +253,33 @@ def _place(argument: object) -> "int | _Group | None":
     return None
 
 
+def _values(found: object) -> Sequence[object]:
+    """What an operation gave, one by one."""
+    return found if isinstance(found, tuple) else () if found is None else (found,)
+
+
+def _data(value: object) -> npt.NDArray[np.generic] | None:
+    """A value's elements, unnoticed."""
+    return value.__dict__["data"] if isinstance(value, TensorHandle) else None
+
+
+def _shape(value: object) -> tuple[int, ...]:
+    data = _data(value)
+    return () if data is None else data.shape
+
+
+def _made(value: object) -> Made:
+    data = _data(value)
+    return Made((), np.dtype(np.bool_)) if data is None else Made(data.shape, data.dtype)
+
+
 def _hides(argument: object) -> bool:
     """Whether an argument may hold values where `_place` does not look."""
     parts = argument if isinstance(argument, (list, tuple)) else ()
     return isinstance(argument, tl.tensor) or any(isinstance(one, (list, tuple, tl.tensor)) for one in parts)
 
 
-def _places(step: _Step) -> set[int]:
+def _places(step: Step) -> set[int]:
     """The values that a step takes or makes."""
     made = () if step.found is None else (step.found,) if isinstance(step.found, int) else step.found
     taken = [(place,) if isinstance(place, int) else place.places for _, place in step.varying]
@@ -243,7 +289,7 @@ def _places(step: _Step) -> set[int]:
 class _Noting:
     """The interpreter's builder, whose operations a recorder does."""
 
-    def __init__(self, builder: interpreter.InterpreterBuilder, recorder: _Recorder) -> None:
+    def __init__(self, builder: interpreter.InterpreterBuilder, recorder: Recorder) -> None:
         self._builder, self._recorder = builder, recorder
 
     def __getattr__(self, name: str) -> object:
@@ -258,9 +304,9 @@ class _Noting:
         return call
 
 
-def whole(name: str, operate: Callable[..., Any]) -> Callable[..., Any]:
+def whole(name: str, operate: Callable[..., Any], rows: Callable[[], object] | None = None) -> Callable[..., Any]:
     """A function from tensors to a tensor, or several, that computes on their values: one operation where it is
-    recorded."""
+    recorded. `rows` finds what does it for many programs at once; see `batched`."""
 
     def call(*args: Any) -> Any:  # noqa: ANN401
         recorder = _recording
@@ -276,30 +322,61 @@ def whole(name: str, operate: Callable[..., Any]) -> Callable[..., Any]:
                 made.append(found)
             return tuple(one.handle for one in found) if isinstance(found, tuple) else found.handle
 
+        on_handles.rows = rows  # type: ignore[attr-defined]
         recorder.do(name, on_handles, [one.handle if isinstance(one, tl.tensor) else one for one in args], {})
         return made.pop()
 
     return call
 
 
+class Several(Protocol):
+    """Who does what several programs do at once; see `batched`."""
+
+    def plan(self, steps: Sequence[Step]) -> list[Any] | None:
+        """How; None where it cannot be done."""
+
+    def at_once(self, recorder: Recorder, acts: list[Any], places: Sequence[tuple[int, ...]]) -> Iterator[int]:
+        """Do it; gives the indices of the places whose programs must be done one by one, in their turn."""
+        ...
+
+    def begin(self, place: Sequence[int]) -> None:
+        """A program at a place in the grid begins."""
+
+
 class Programs:
     """A kernel's function, for whoever calls it once for each program of a launch with the same arguments."""
 
-    def __init__(self, fn: Callable[..., object]) -> None:
-        self._fn, self._recorder = fn, None
+    def __init__(self, fn: Callable[..., object], several: Several | None = None) -> None:
+        self._fn, self._recorder, self._several = fn, None, several
+        self._acts: list[Any] | None = None
+        self._called, self._waiting = 0, list[tuple[int, ...]]()
+        """Programs so far, and the places of those that are done with the last one."""
         self.__globals__, self.__name__ = fn.__globals__, fn.__name__
         self.__signature__, self.__annotations__ = inspect.signature(fn), fn.__annotations__
 
     def __call__(self, *args: object, **named: object) -> None:
         """Run the program that the builder stands at."""
-        if self._recorder is None and math.prod(interpreter.interpreter_builder.grid_dim) >= _LEAST:
+        builder = interpreter.interpreter_builder
+        programs, self._called = math.prod(builder.grid_dim), self._called + 1
+        if self._recorder is None and programs >= _LEAST:
             self._record(args, named)
         elif self._recorder is None or self._recorder.spoilt:
             self._fn(*args, **named)
-        else:
+        elif self._several is None or self._acts is None:
             self._play(self._recorder, args, named)
+        else:
+            self._waiting.append(builder.grid_idx)
+            if self._called == programs:
+                self._rest(self._recorder, self._several, args, named)
 
-    def _play(self, recorder: _Recorder, args: Sequence[object], named: Mapping[str, object]) -> None:
+    def _rest(self, recorder: Recorder, several: Several, args: Sequence[object], named: Mapping[str, object]) -> None:
+        """Run the programs that wait."""
+        for number in several.at_once(recorder, self._acts or [], self._waiting):
+            interpreter.interpreter_builder.grid_idx = self._waiting[number]  # pyright: ignore[reportAttributeAccessIssue]
+            several.begin(self._waiting[number])
+            self._play(recorder, args, named)
+
+    def _play(self, recorder: Recorder, args: Sequence[object], named: Mapping[str, object]) -> None:
         try:
             recorder.play()
         except TimeoutError:
@@ -311,13 +388,16 @@ class Programs:
     def _record(self, args: Sequence[object], named: Mapping[str, object]) -> None:
         global _recording
         semantic = interpreter.interpreter_semantic
-        builder, before, self._recorder = semantic.builder, _recording, _Recorder()
-        semantic.builder, _recording = _Noting(builder, self._recorder), self._recorder
+        builder, before, recorder = semantic.builder, _recording, Recorder()
+        self._recorder = recorder
+        semantic.builder, _recording = _Noting(builder, recorder), recorder
         try:
             self._fn(*args, **named)
         except BaseException:
-            self._recorder.spoilt = True
+            recorder.spoilt = True
             raise
         finally:
             semantic.builder, _recording = builder, before
-            self._recorder.finish()
+            recorder.finish()
+        if self._several is not None and not recorder.spoilt:
+            self._acts = self._several.plan(recorder.steps)

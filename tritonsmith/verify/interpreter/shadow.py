@@ -27,13 +27,13 @@ from tritonsmith.verify.interpreter.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.interpreter.order import Order
 from tritonsmith.verify.interpreter.threads import Addresses, Lanes, Threads
 
-_NOBODY, _SEVERAL = -1, SEVERAL
+NOBODY, SEVERAL_READ = -1, SEVERAL
 _MAX_VIOLATIONS = 16
 _READS, _WRITES = "reads what another one stores", "writes where another one reads or stores"
 
 
 @dataclass
-class _Region:
+class Region:
     """One storage a launch may touch."""
 
     name: str
@@ -93,8 +93,8 @@ class Shadow:
         pointed: Callable[[], Sequence[torch.Tensor]] = lambda: (),
     ) -> None:
         """`pointed` are tensors whose addresses the launch was given as numbers; asked for when they are needed."""
-        self._launches, self._launch = launches, launch
-        self._regions: dict[int, _Region] = {}
+        self._launches, self.launch = launches, launch
+        self._regions: dict[int, Region] = {}
         self._pointed: Callable[[], Sequence[torch.Tensor]] | None = pointed
         for name, tensor in given:
             self._add(name, tensor)
@@ -111,11 +111,16 @@ class Shadow:
         """Whether it read from a storage that it wrote to as well."""
         return any(region.is_read and region.is_written for region in self._regions.values())
 
+    def around(self, low: int, high: int) -> Region | None:
+        """The storage that holds the bytes from `low` up to `high`, if one does."""
+        inside = (one for one in self._regions.values() if one.start <= low and high <= one.start + one.size)
+        return next(inside, None)
+
     def _add(self, name: str, tensor: torch.Tensor) -> None:
         start, size = address(tensor), tensor.untyped_storage().nbytes()
         if size and start not in self._regions:
-            empty, bare = np.full(size, _NOBODY, np.int32), self._launches.unwritten.get(start)
-            self._regions[start] = _Region(name, start, size, tensor.element_size(), empty, empty.copy(), bare)
+            empty, bare = np.full(size, NOBODY, np.int32), self._launches.unwritten.get(start)
+            self._regions[start] = Region(name, start, size, tensor.element_size(), empty, empty.copy(), bare)
 
     def _look_further(self) -> bool:
         """Take in the tensors that a table of addresses leads to; whether there are any."""
@@ -150,12 +155,12 @@ class Shadow:
             if not volatile:
                 self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), _READS)
             reader = region.reader[at]
-            self._launch.bytes_loaded += width * _distinct(at[reader == _NOBODY])
+            self.launch.bytes_loaded += width * distinct(at[reader == NOBODY])
             if not volatile:
                 writer = self._apart(region.writer, region.writers, at)
                 self._race(region, at, writer, "reads what program {} writes")
-            alone = (reader == _NOBODY) | (reader == program)
-            region.reader[at] = np.where(alone, program, _SEVERAL)
+            alone = (reader == NOBODY) | (reader == program)
+            region.reader[at] = np.where(alone, program, SEVERAL_READ)
             if region.readers is not None:
                 region.readers[at] = self._sets.add(region.readers[at], program, time)
         return allowed
@@ -166,14 +171,14 @@ class Shadow:
         if _disagrees(pointers[allowed], values[allowed]):
             self._report("race", "one store puts different values into one place; which one stays is not defined")
         if not parts:
-            self._aimed(pointers)
+            self.aimed(pointers)
         for region, lanes, at, width in parts:
             self._launches.written.add(region.start)
-            self._launch.bytes_stored += width * _distinct(at[region.writer[at] == _NOBODY])
+            self.launch.bytes_stored += width * distinct(at[region.writer[at] == NOBODY])
             writer = self._apart(region.writer, region.writers, at)
-            if (writer != _NOBODY).any():
+            if (writer != NOBODY).any():
                 differs = _differs(pointers, lanes, values)
-                writer[~np.repeat(differs, at.size // differs.size)] = _NOBODY
+                writer[~np.repeat(differs, at.size // differs.size)] = NOBODY
             crossed = self.threads.stored(region.start, pointers, lanes)
             if crossed is not None:
                 self._crossed(region, pointers, _changed(pointers, crossed, values), _WRITES)
@@ -183,7 +188,7 @@ class Shadow:
                 read = region.readers[at] != histories.NOBODY
                 region.readers[at] = np.where(read, histories.ANYBODY, histories.NOBODY)
             self._written(region, at)
-            _initialise(region, at, width)
+            initialise(region, at, width)
         return allowed
 
     def atomic(
@@ -211,18 +216,18 @@ class Shadow:
             self._launches.written.add(region.start)
             if region.storer is not None and region.stored is not None:
                 other = self.order.apart(region.storer[at], region.stored[at])
-                storer = np.where(other, region.storer[at], _NOBODY)
+                storer = np.where(other, region.storer[at], NOBODY)
                 self._race(region, at, storer, "has an atomic where program {} stores")
             if narrow:
                 writer = self._apart(region.writer, region.writers, at)
                 self._race(region, at, writer, "has an atomic of its own block's scope where program {} writes")
-            fresh = _distinct(at[region.writer[at] == _NOBODY])
-            self._launch.bytes_loaded += width * fresh
-            self._launch.bytes_stored += width * fresh
+            fresh = distinct(at[region.writer[at] == NOBODY])
+            self.launch.bytes_loaded += width * fresh
+            self.launch.bytes_stored += width * fresh
             self._written(region, at, atomic=True)
             if reads:
                 self._initialised(region, at, width)
-            _initialise(region, at, width)
+            initialise(region, at, width)
         if not relaxed and pointers.size == 1 and bool(mask.all()):
             self.order.tell(int(pointers.flat[0]))
         return allowed
@@ -241,9 +246,9 @@ class Shadow:
         if sets is not None:
             return self._sets.apart(sets[at], self.order.unheard)
         users = last[at]
-        return np.where((users == _SEVERAL) | self.order.apart(users, 0), users, _NOBODY)
+        return np.where((users == SEVERAL_READ) | self.order.apart(users, 0), users, NOBODY)
 
-    def _written(self, region: _Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
+    def _written(self, region: Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
         program, time = self.order.program, self.order.time
         region.writer[at], region.is_written = program, True
         region.is_read |= atomic
@@ -256,8 +261,8 @@ class Shadow:
 
     def dot(self, flops: int, in_parts: bool = False) -> None:
         """Note a matrix product; `in_parts` one of float32 that is made of products in TF32."""
-        self._launch.dot_flops += flops
-        self._launch.dot_parts += flops if in_parts else 0
+        self.launch.dot_flops += flops
+        self.launch.dot_parts += flops if in_parts else 0
 
     def misused(self, rule: str, message: str) -> None:
         """Note that a kernel asks for what the interpreter gives and the hardware does not."""
@@ -265,7 +270,7 @@ class Shadow:
 
     def _split(
         self, pointers: Addresses, mask: Lanes, width: int, action: str
-    ) -> tuple[Lanes, list[tuple[_Region, Lanes, npt.NDArray[np.int64], int]]]:
+    ) -> tuple[Lanes, list[tuple[Region, Lanes, npt.NDArray[np.int64], int]]]:
         """The lanes that hit a region; for each region touched its lanes, and what `bytes_of` says of their bytes."""
         chosen = pointers[mask]
         if chosen.size == 0:
@@ -301,31 +306,31 @@ class Shadow:
             place = f"element {element} of {near.name}, which holds {near.size // near.itemsize}"
         self._report("out-of-bounds", f"{action} of {place} ({count} such in one access)")
 
-    def _aimed(self, pointers: Addresses) -> None:
+    def aimed(self, pointers: Addresses) -> None:
         """A store whose mask lets nothing through counts as written: on some values there is nothing to store."""
         for region in self._regions.values():
             first = int(pointers.flat[0]) if pointers.size else 0
             if region.start <= first < region.start + region.size:
                 self._launches.written.add(region.start)
 
-    def _initialised(self, region: _Region, at: npt.NDArray[np.int64], width: int) -> None:
-        if region.unwritten is None or not (bare := _bare(region.unwritten, at, width)).any():
+    def _initialised(self, region: Region, at: npt.NDArray[np.int64], width: int) -> None:
+        if region.unwritten is None or not (missing := bare(region.unwritten, at, width)).any():
             return
-        element = int(at[np.flatnonzero(bare)[0]]) // region.itemsize
-        where = f"element {element} of {region.name} ({int(bare.sum())} such in one access)"
+        element = int(at[np.flatnonzero(missing)[0]]) // region.itemsize
+        where = f"element {element} of {region.name} ({int(missing.sum())} such in one access)"
         self._report("uninitialised", f"reads memory that nothing has written: {where}")
 
-    def _race(self, region: _Region, at: npt.NDArray[np.int64], others: npt.NDArray[np.int32], what: str) -> None:
+    def _race(self, region: Region, at: npt.NDArray[np.int64], others: npt.NDArray[np.int32], what: str) -> None:
         """Report the first byte that somebody uses as well."""
-        guilty = others != _NOBODY
+        guilty = others != NOBODY
         if not guilty.any():
             return
         first = int(np.flatnonzero(guilty)[0])
-        other = "several" if others[first] == _SEVERAL else str(int(others[first]))
+        other = "several" if others[first] == SEVERAL_READ else str(int(others[first]))
         where = f"element {int(at[first]) // region.itemsize} of {region.name}"
         self._report("race", f"program {self.order.program} {what.format(other)}: {where}; their order is not defined")
 
-    def _crossed(self, region: _Region, pointers: Addresses, lanes: Lanes | None, what: str) -> None:
+    def _crossed(self, region: Region, pointers: Addresses, lanes: Lanes | None, what: str) -> None:
         """Report the first place that two threads of the present program use without a barrier in between."""
         if lanes is not None and lanes.any():
             element = (int(pointers[lanes].flat[0]) - region.start) // region.itemsize
@@ -335,12 +340,12 @@ class Shadow:
     def _report(self, rule: str, message: str) -> None:
         if len(self._launches.violations) >= _MAX_VIOLATIONS:
             return
-        line, text = recorded.line(), f"kernel {self._launch.name}: {message}"
+        line, text = recorded.line(), f"kernel {self.launch.name}: {message}"
         if all(seen["rule"] != rule or seen["line"] != line for seen in self._launches.violations):
             self._launches.violations.append({"rule": rule, "message": text, "line": line})
 
 
-def _bare(unwritten: Lanes, at: npt.NDArray[np.int64], width: int) -> Lanes:
+def bare(unwritten: Lanes, at: npt.NDArray[np.int64], width: int) -> Lanes:
     """Which elements hold a byte that nothing has written."""
     if width == 1:
         return unwritten[at]
@@ -350,13 +355,14 @@ def _bare(unwritten: Lanes, at: npt.NDArray[np.int64], width: int) -> Lanes:
     return unwritten[:whole].view(f"u{width}")[at // width].astype(np.bool_)
 
 
-def _initialise(region: _Region, at: npt.NDArray[np.int64], width: int) -> None:
+def initialise(region: Region, at: npt.NDArray[np.int64], width: int) -> None:
+    """Note that elements of so many bytes were written."""
     if region.unwritten is not None:
         for byte in range(width):
             region.unwritten[at + byte] = False
 
 
-def _distinct(places: npt.NDArray[np.int64]) -> int:
+def distinct(places: npt.NDArray[np.int64]) -> int:
     """How many different places there are; most accesses go upwards, and those need no sorting."""
     if places.size < 2 or bool((places[1:] > places[:-1]).all()):
         return int(places.size)
