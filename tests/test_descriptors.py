@@ -1,9 +1,10 @@
 """Descriptors that the hardware takes pass; of others it is said what is wrong."""
 
 import pytest
+import torch
 from judging import DOUBLE, HEAD, judge
 
-from tritonsmith.verify.launches.descriptors import fault
+from tritonsmith.verify.launches.descriptors import fault, fault_of
 from tritonsmith.verify.pool import Verifier
 
 
@@ -44,6 +45,13 @@ def _by_descriptors(host: bool) -> str:
         f"        a, b = {wrap.format('x')}, {wrap.format('out')}\n"
         "        double_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](a, b, M, N)\n        return out\n"
     )
+
+
+def test_a_tensors_rows_fit_where_they_are_16_bytes_apart() -> None:
+    memory = torch.zeros(64, 64, dtype=torch.float16)
+    assert fault_of(memory) is None and fault_of(memory.t()) is None and fault_of(torch.zeros(5)) is None
+    assert "stride 0" in str(fault_of(torch.zeros(4, 4, dtype=torch.float16)))
+    assert "stride 1" in str(fault_of(torch.zeros(4, 16, 3)))
 
 
 @pytest.mark.parametrize("host", [True, False], ids=["host", "device"])

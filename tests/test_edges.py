@@ -1,5 +1,6 @@
 """Inputs at the edges of what a task is for: which a reference has, and which it bears."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
@@ -125,6 +126,16 @@ def test_a_half_as_a_whole_number_does_not_hang_on_rounding() -> None:
     inputs: list[object] = [torch.arange(32) + 0.5]
     truth = settled("halves", model, inputs, truth_of(model, inputs))
     assert numerics.compare(truth, torch.floor(torch.arange(32) + 1.0).int(), "v") is not None
+
+
+def test_values_that_are_no_numbers_in_float64_are_not_judged() -> None:
+    """A running product that underflows in float32 stays zero; in float64 it comes back and has no end."""
+    model = _Model(lambda x: functools.reduce(torch.mul, x.unbind(-1)))
+    inputs: list[object] = [torch.cat([torch.full((2, 40), 1e-2), torch.full((2, 20), 1e30)], -1)]
+    truth = truth_of(model, inputs)
+    settled(None, model, inputs, truth)
+    with pytest.raises(ValueError, match="rounding"):
+        settled("rising", model, inputs, truth)
 
 
 def test_steps_of_a_scale_that_are_found_from_halves_hang_on_rounding() -> None:

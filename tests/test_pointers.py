@@ -39,8 +39,15 @@ def _either(x, a, b, n, BLOCK: tl.constexpr):
     tl.store(target + offsets, tl.load(x + offsets))
 
 
+@triton.jit
+def _described(x, bias, out, n, m, BLOCK: tl.constexpr):
+    rows = tl.make_tensor_descriptor(x, shape=[n, m], strides=[m, 1], block_shape=[16, BLOCK])
+    flat = tl.make_tensor_descriptor(bias, shape=[m], strides=[1], block_shape=[BLOCK])
+    tl.store(out + tl.arange(0, BLOCK), tl.sum(rows.load([0, 0]), axis=0) + flat.load([0]))
+
+
 def _uses(kernel, names: list[str]) -> Uses:
-    signature = dict.fromkeys(names, "*fp32") | {"index": "*i64", "n": "i32", "BLOCK": "constexpr"}
+    signature = dict.fromkeys(names, "*fp32") | {"index": "*i64", "n": "i32", "m": "i32", "BLOCK": "constexpr"}
     signature = {name: signature[name] for name in kernel.arg_names}
     place = (kernel.arg_names.index("BLOCK"),)
     compiled = triton.compile(ASTSource(kernel, signature, {place: 128}), target=GPUTarget("cuda", 90, 32))
@@ -62,3 +69,7 @@ def test_pointer_out_of_a_branch_may_be_any() -> None:
 
 def test_text_that_is_no_ir_has_no_pointers() -> None:
     assert uses("nothing") == Uses((), frozenset(), frozenset())
+
+
+def test_a_descriptor_with_strides_that_the_kernel_makes_is_told() -> None:
+    assert _uses(_described, ["x", "bias", "out"]).described == {0}

@@ -12,7 +12,7 @@ from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.verify.dynamic.fresh import Fresh
+from tritonsmith.verify.dynamic.fresh import Fresh, zeroed
 from tritonsmith.verify.dynamic.observe import Launches, Operators, address
 from tritonsmith.verify.dynamic.share import triton_share
 from tritonsmith.verify.dynamic.work import Work, rearranges, resembles
@@ -274,6 +274,19 @@ def test_a_constant_written_over_a_copy_is_counted_and_one_beside_it_is_not() ->
         output = beside(X)
     assert _report(over, X)["overwritten"] == 6
     assert work.report(output)["overwritten"] == 0
+
+
+def test_where_launches_are_not_run_a_constant_beside_a_copy_is_not_counted() -> None:
+    launches = Launches()
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        wide = torch.empty(4, 6)
+        wide[:, :4].copy_(x)
+        wide[:, 4:].zero_()
+        return wide
+
+    with Operators(launches, zeroed(launches.fresh)):
+        assert _report(forward, torch.ones(4, 4), launches=launches)["overwritten"] == 0
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.int64, torch.bool])

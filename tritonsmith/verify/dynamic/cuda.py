@@ -17,7 +17,7 @@ import torch
 
 from tritonsmith.verify.dynamic.fresh import Fresh
 from tritonsmith.verify.dynamic.observe import Launch, Launches, address, keep_no_tuning, pointed, poison, tensors
-from tritonsmith.verify.launches import arguments, ir, pointers, warmed
+from tritonsmith.verify.launches import arguments, descriptors, ir, pointers, warmed
 from tritonsmith.verify.process.ipc import extent
 
 GUARD = 4096
@@ -154,6 +154,9 @@ def _record(
                 found.bytes_stored += tensor.nbytes
             if place in used.read:
                 found.bytes_loaded += tensor.nbytes
+            if place in used.described and (fault := descriptors.fault_of(tensor)) is not None:
+                message = f"kernel {found.name}: {fault}"
+                watch.launches.violations.append({"rule": "descriptor", "message": message, "line": None})
     watch.launches.add(found)
     if kernel is not None:
         if kernel.module is None:

@@ -1,5 +1,8 @@
-"""Memory that a forward took on a GPU, where it lies between guards and holds a poison until something writes it."""
+"""Memory that a forward took and that holds a poison until something writes it: on a GPU, where it lies between guards,
+and zeros where launches are not run.
+"""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -21,3 +24,14 @@ class Fresh(NamedTuple):
             return torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
         held = torch.full((tensor.element_size(),), self.poison, dtype=torch.uint8).view(kind)
         return tensor.view(kind) == int(held)
+
+
+def zeroed(known: dict[int, Fresh]) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A replacement for fresh memory: the same filled with zeros, noted by its storage's address."""
+
+    def replace(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        known[storage.data_ptr()] = Fresh(storage.nbytes(), 0)
+        return tensor.zero_()
+
+    return replace

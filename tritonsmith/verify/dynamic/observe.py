@@ -73,7 +73,7 @@ class Launches:
     unwritten: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
     """By a storage's address, which bytes of a forward's fresh memory nothing has written; on the CPU only."""
     fresh: dict[int, Fresh] = field(default_factory=dict)
-    """By a storage's address a forward's fresh memory; on a GPU only."""
+    """By a storage's address a forward's fresh memory, on a GPU or where launches are not run."""
     lowered: bool = False
     """Whether a kernel rounded float32 to fewer bits; on the CPU only."""
     peeked: bool = False

@@ -7,6 +7,8 @@ made on the device: the lower bits are dropped, and something else is read. Judg
 
 from collections.abc import Sequence
 
+import torch
+
 ALIGNMENT = 16
 """Bytes that a descriptor's base and the strides of all dimensions but the last must be multiples of."""
 
@@ -22,3 +24,10 @@ def fault(base: int, strides: Sequence[int], itemsize: int) -> str | None:
     if strides and strides[-1] != 1:
         return f"the last stride of a tensor descriptor is {strides[-1]} elements and must be 1"
     return None
+
+
+def fault_of(tensor: torch.Tensor) -> str | None:
+    """What is wrong with any descriptor of a tensor's rows; None if nothing. A dimension of one step has no stride."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    rows = [step for size, step in steps if size > 1 and step > 1]
+    return fault(tensor.data_ptr(), [*rows, 1], tensor.element_size())

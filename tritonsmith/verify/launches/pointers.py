@@ -14,6 +14,8 @@ _DEFINITION = re.compile(r"^\s*(%[\w.$-]+(?::\d+)?(?:, %[\w.$-]+)*) = ([\w.]+)(.
 _EFFECT = re.compile(r"^\s*(?:%[\w.$-]+ = )?tt\.(store|atomic_rmw|atomic_cas|load|descriptor_store|descriptor_load|"
                      r"experimental_descriptor_store|experimental_descriptor_load|descriptor_gather|"
                      r"descriptor_scatter|descriptor_reduce)\b(.*)$")  # fmt: skip
+_DESCRIBED = re.compile(r"tt\.make_tensor_descriptor (%[\w.$-]+), \[[^\]]*,")
+"""A descriptor of several dimensions, which has strides."""
 _NAME = re.compile(r"%[\w.$-]+(?:#\d+)?")
 _FIRST_ONLY = {"tt.addptr", "tt.advance", "tt.make_tensor_ptr", "tt.make_tensor_descriptor"}
 _WRITES = ("store", "atomic_rmw", "atomic_cas", "descriptor_scatter", "descriptor_reduce")
@@ -26,6 +28,8 @@ class Uses:
     pointers: tuple[int, ...]
     read: frozenset[int]
     written: frozenset[int]
+    described: frozenset[int] = frozenset()
+    """Those of which the kernel itself makes a descriptor with strides."""
 
 
 @functools.lru_cache(1024)
@@ -52,7 +56,9 @@ def uses(ttir: str) -> Uses:
         (written if writes else read).update(found)
         if match[1].startswith("atomic") or "descriptor_reduce" in match[1]:
             read.update(found)
-    return Uses(pointers, frozenset(read), frozenset(written))
+    bases = (name for base in _DESCRIBED.findall(ttir) for name in _origins(base, makers))
+    described = frozenset(places[name] for name in bases if name in places)
+    return Uses(pointers, frozenset(read), frozenset(written), described)
 
 
 def _arguments(ttir: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from torch import nn
 
 from tritonsmith.verify.dynamic import integrity, observe, replay, unrun
 from tritonsmith.verify.dynamic.counters import Counters
+from tritonsmith.verify.dynamic.fresh import zeroed
 from tritonsmith.verify.dynamic.kept import Kept
 from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
@@ -261,7 +262,7 @@ class Session:
             fresh = cuda.guarded(self._guards, self.launches)
         elif self.mode == "capture":
             # Nothing runs that would write it: a size that is read from it would be the poison's.
-            fresh = torch.Tensor.zero_
+            fresh = zeroed(self.launches.fresh)
         given = [inputs, *loading.tensors_of(self.model).values()]
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)

@@ -131,7 +131,8 @@ def settled(values: Values | None, model: nn.Module, inputs: list[object], truth
     native = truth.native
     if values in KINDS and not finite(native):
         raise ValueError("the reference's answer is no number")
-    if values in ("mixed", "ends") and not sound(truth):
+    lost = values in ("mixed", "ends") and not sound(truth)
+    if lost or (values is not None and finite(native) and not finite(truth.exact)):
         raise ValueError("the reference's answer is lost in rounding")
     whole = any(not continuous(tensor) for tensor in leaves(native))
     # As a whole number what is none may be any: 0 / 0 of a row of zeros that is scaled by its maximum.
