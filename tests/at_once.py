@@ -73,6 +73,13 @@ def running(x, y, n, B: tl.constexpr):
 
 
 @triton.jit
+def constants(x, y, n, B: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, B)
+    total = tl.sum(c, axis=0) + libdevice.tanh(tl.max(c, axis=0) * 0.5) + tl.sum(tl.cumsum(c, axis=0), axis=0)
+    tl.store(y + row * n + c, tl.zeros((B,), tl.float32) + total, mask=c < n)
+
+
+@triton.jit
 def columns(x, y, n, m, B: tl.constexpr):
     r, c = tl.arange(0, B), tl.program_id(0) * B + tl.arange(0, B)
     inside = (r[:, None] < n) & (c[None, :] < m)
@@ -194,7 +201,8 @@ def _in_place() -> torch.Tensor:
 
 AT_ONCE = {
     "double": _flat(double), "softmax": _row(softmax), "looped": _row(looped, "rows"),
-    "places": _row(places, "places"), "product": _product, "running": _row(running), "columns": _columns,
+    "places": _row(places, "places"), "product": _product, "running": _row(running),
+    "constants": _row(constants), "columns": _columns,
     "in place": _in_place, "fresh": _flat(double, fresh=True),
 }  # fmt: skip
 """Launches whose programs keep apart."""

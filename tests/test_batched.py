@@ -20,7 +20,7 @@ def launches() -> dict[str, Any]:
     return json.loads(told.stdout)
 
 
-APART = ("double", "softmax", "looped", "places", "product", "running", "columns", "in place", "fresh")
+APART = ("double", "softmax", "looped", "places", "product", "running", "constants", "columns", "in place", "fresh")
 MEETING = ("neighbour", "same place", "same value", "outside", "bare", "crossing", "added", "misaligned")
 
 

@@ -71,6 +71,8 @@ def test_a_call_writes_all_that_the_tasks_give_and_goes_on_from_there(tmp_path: 
 def test_a_check_leaves_out_what_computes_the_same_as_a_draft(path: Path) -> None:
     learnt = rows.forms([path.parent.parent])
     assert learnt == set(parquet.read_table(path)["form"].to_pylist())
-    drafted = [graphs.task(Graph.parse(graph), 7) for graph in parquet.read_table(path)["graph"].to_pylist()[:3]]
+    # Other writings of most operators are other operators in part (`x / c`, `x * (1 / c)`); a convolution's are not.
+    texts = [text for text in parquet.read_table(path)["graph"].to_pylist() if "conv" in text][:3]
+    drafted = [graphs.task(Graph.parse(text), 7) for text in texts]
     other = graphs.from_spec("3:900:split=heldout:depth=4-5")
     assert command.unseen([*drafted, *other], learnt) == other

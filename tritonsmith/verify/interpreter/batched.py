@@ -35,7 +35,7 @@ _SCANNED = {"_sum_combine", "_prod_combine"}
 
 Places = npt.NDArray[np.int32]
 Rows = Callable[["Now", Sequence[Any]], Sequence[TensorHandle]]
-"""Does an operation row by row; of its arguments some have a first dimension of programs, and the rest have none."""
+"""Does an operation row by row, on handles that have a first dimension of programs."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Several:
         now = Now(where, Together(self._shadow, self._launches, numbers))
         try:
             _do(recorder, acts, now)
-        except (Meet, ValueError, TypeError, IndexError):
+        except (Meet, ArithmeticError, IndexError, TypeError, ValueError):  # what numpy says of shapes that do not fit
             now.memory.undo()
             return False
         self.begin(places[-1])
@@ -219,7 +219,9 @@ def _factors(now: Now, args: Sequence[Any]) -> list[TensorHandle]:
 
 
 def _by_rows(now: Now, rows: Rows, args: Sequence[Any], form: Form) -> Any:  # noqa: ANN401
-    found = list(rows(now, args))
+    shapes = zip(args, form.given, strict=True)
+    wide = [TensorHandle(now.wide(one, of), one.dtype) if isinstance(one, TensorHandle) else one for one, of in shapes]
+    found = list(rows(now, wide))
     for handle, one in zip(found, form.made, strict=True):
         handle.data = handle.data.reshape(now.count, *one.shape)
     return found[0] if len(found) == 1 else tuple(found)
