@@ -126,12 +126,14 @@ def act_of(step: Step) -> Act | None:
     if any(not isinstance(place, int) for _, place in step.varying) or (step.named and name not in ELEMENTWISE):
         return None
     if name in ELEMENTWISE:
-        return lambda now, args, form: operate(*args)
+        # Of other shapes in one program numpy might find another way to put them together in many.
+        alike = all(shape in ((), step.form.made[0].shape) for shape in step.form.given)
+        return (lambda now, args, form: operate(*args)) if alike else None
     if (find := getattr(operate, "rows", None)) is not None:
         rows = find()
         return None if rows is None else lambda now, args, form: _by_rows(now, rows, args, form)
     if name == "create_dot":
-        return lambda now, args, form: operate(*_factors(now, args), *args[3:])
+        return lambda now, args, form: operate(*_wide(now, args[:3], form), *args[3:])
     if name in ("create_masked_load", "create_load"):
         return None if _waits(name, step.given) else _load
     return _ACTS.get(name)
@@ -149,8 +151,8 @@ def _program(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
 
 def _shaped(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
     """`expand_dims` and `reshape`: the same elements in the same order."""
-    handle = next(one for one in args if isinstance(one, TensorHandle))
-    return TensorHandle(handle.data.reshape(now.count, *form.made[0].shape), handle.dtype.scalar)
+    data = now.wide(args[0], form.given[0])
+    return TensorHandle(data.reshape(now.count, *form.made[0].shape), args[0].dtype.scalar)
 
 
 def _reshaped(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
@@ -171,8 +173,8 @@ def _spread(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
 
 def _turned(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
     now.memory.meet()
-    handle, order = args
-    return TensorHandle(np.transpose(handle.data, (0, *(place + 1 for place in order))), handle.dtype.scalar)
+    order = (0, *(place + 1 for place in args[1]))
+    return TensorHandle(np.transpose(now.wide(args[0], form.given[0]), order), args[0].dtype.scalar)
 
 
 def _load(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
@@ -213,15 +215,14 @@ _ACTS: dict[str, Act] = {
 }
 
 
-def _factors(now: Now, args: Sequence[Any]) -> list[TensorHandle]:
-    """A product's operands, and what is added, for each program."""
-    return [TensorHandle(now.wide(one, one.data.shape[-2:]), one.dtype) for one in args[:3]]
+def _wide(now: Now, args: Sequence[Any], form: Form) -> list[Any]:
+    """Arguments, with values for each program."""
+    pairs = zip(args, form.given, strict=False)
+    return [TensorHandle(now.wide(one, of), one.dtype) if isinstance(one, TensorHandle) else one for one, of in pairs]
 
 
 def _by_rows(now: Now, rows: Rows, args: Sequence[Any], form: Form) -> Any:  # noqa: ANN401
-    shapes = zip(args, form.given, strict=True)
-    wide = [TensorHandle(now.wide(one, of), one.dtype) if isinstance(one, TensorHandle) else one for one, of in shapes]
-    found = list(rows(now, wide))
+    found = list(rows(now, _wide(now, args, form)))
     for handle, one in zip(found, form.made, strict=True):
         handle.data = handle.data.reshape(now.count, *one.shape)
     return found[0] if len(found) == 1 else tuple(found)
