@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 
 import pytest
 
@@ -60,7 +61,18 @@ def test_the_lowering_of_a_renamed_task_is_the_renamed_answer(documents: list[Do
         ast.parse(code_of(other))
         made = templates(Task(id="renamed", level=1, source=module_of(other)))
         assert isinstance(made, Pair), made
-        assert form.program(made.source) == form.program(code_of(other))
+        # A number's parameter of a kernel has the name of the member as it was, for kernels stay as they are.
+        assert _parts(made.source) == _parts(code_of(other))
+
+
+def _parts(source: str) -> tuple[str, str]:
+    """An answer's kernels with their names numbered as they come, equal for two that differ in names alone; its module
+    in any spacing."""
+    kernels, head, module = source.partition("class ModelNew")
+    known: dict[str, str] = {}
+    text = ast.unparse(ast.parse(kernels))
+    numbered = re.sub(r"[A-Za-z_]\w*", lambda found: known.setdefault(found[0], f"name{len(known)}"), text)
+    return numbered, form.program(head + module)
 
 
 def test_an_answer_without_a_class_is_left_alone() -> None:
