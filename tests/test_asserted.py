@@ -9,7 +9,9 @@ import torch.nn.functional as F
 from tritonsmith.tasks.asserted import Asserted, asserted
 
 X = torch.rand(4, 6)
-BELOW, WITHIN, ABOVE = (torch.tensor(rows) for rows in ([0, -7, 1, 2], [0, 3, 2, 1], [0, 6, 1, 2]))
+BELOW, BEHIND, WITHIN, ABOVE = (
+    torch.tensor(rows) for rows in ([0, -7, 1, 2], [0, -1, 1, 2], [0, 3, 2, 1], [0, 6, 1, 2])
+)
 
 
 def label(index: torch.Tensor) -> torch.Tensor:
@@ -20,6 +22,9 @@ CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "embedding": lambda index: F.embedding(index, X.T),
     "gather": lambda index: torch.gather(X, 1, index[:, None]),
     "index": lambda index: X[:, index],
+    "index_fill": lambda index: X.index_fill(1, index, 2.0),
+    "index_add": lambda index: torch.zeros(4, 6).index_add(1, index, X[:, :4]),
+    "index_copy": lambda index: torch.zeros(4, 6).index_copy(1, index, X[:, :4]),
     "index_put": lambda index: X.clone().index_put((torch.arange(4), index), torch.ones(4)),
     "index_select": lambda index: X.index_select(1, index),
     "nll_loss": label,
@@ -29,7 +34,7 @@ CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("index", [BELOW, WITHIN, ABOVE], ids=["below", "within", "above"])
+@pytest.mark.parametrize("index", [BELOW, BEHIND, WITHIN, ABOVE], ids=["below", "behind", "within", "above"])
 def test_raises_for_the_places_that_a_cpu_raises_for(name: str, index: torch.Tensor) -> None:
     try:
         expected = CALLS[name](index)

@@ -30,15 +30,22 @@ def _along(args: _Arguments) -> None:
         _within(index, 0, tensor.shape[dim])
 
 
+def _filled(args: _Arguments) -> None:
+    """`index_fill`, which counts from the end too."""
+    tensor, dim, index = cast(Tensor, args[0]), cast(int, args[1]), args[2]
+    if tensor.dim():
+        _within(index, -tensor.shape[dim], tensor.shape[dim])
+
+
 def _rows(args: _Arguments) -> None:
     """`embedding`: table, index."""
     _within(args[1], 0, cast(Tensor, args[0]).shape[0])
 
 
 def _items(args: _Arguments) -> None:
-    """`tensor[index, ...]`: an index for each of the first dimensions, or None; masks of truths take several."""
+    """`tensor[index, ...]`: an index for each first dimension, or None; masks (truths, bytes) take several."""
     tensor, given = cast(Tensor, args[0]), cast(Sequence[object], args[1])
-    if any(isinstance(one, Tensor) and one.dtype == torch.bool for one in given):
+    if any(isinstance(one, Tensor) and one.dtype in (torch.bool, torch.uint8) for one in given):
         return
     for size, index in zip(tensor.shape, given, strict=False):
         _within(index, -size, size)
@@ -63,7 +70,7 @@ _ASKED: Mapping[str, Callable[[_Arguments], None]] = {
     "gather": _along,
     "index_add": _along,
     "index_copy": _along,
-    "index_fill": _along,
+    "index_fill": _filled,
     "index_select": _along,
     "scatter": _along,
     "scatter_add": _along,

@@ -27,7 +27,7 @@ from tritonsmith.verify.interpreter.histories import SEVERAL, Histories, Sets
 from tritonsmith.verify.interpreter.order import Order
 from tritonsmith.verify.interpreter.threads import Addresses, Lanes, Threads
 
-NOBODY, SEVERAL_READ = -1, SEVERAL
+NOBODY = -1
 _MAX_VIOLATIONS = 16
 _READS, _WRITES = "reads what another one stores", "writes where another one reads or stores"
 
@@ -160,7 +160,7 @@ class Shadow:
                 writer = self._apart(region.writer, region.writers, at)
                 self._race(region, at, writer, "reads what program {} writes")
             alone = (reader == NOBODY) | (reader == program)
-            region.reader[at] = np.where(alone, program, SEVERAL_READ)
+            region.reader[at] = np.where(alone, program, SEVERAL)
             if region.readers is not None:
                 region.readers[at] = self._sets.add(region.readers[at], program, time)
         return allowed
@@ -246,7 +246,7 @@ class Shadow:
         if sets is not None:
             return self._sets.apart(sets[at], self.order.unheard)
         users = last[at]
-        return np.where((users == SEVERAL_READ) | self.order.apart(users, 0), users, NOBODY)
+        return np.where((users == SEVERAL) | self.order.apart(users, 0), users, NOBODY)
 
     def _written(self, region: Region, at: npt.NDArray[np.int64], atomic: bool = False) -> None:
         program, time = self.order.program, self.order.time
@@ -326,7 +326,7 @@ class Shadow:
         if not guilty.any():
             return
         first = int(np.flatnonzero(guilty)[0])
-        other = "several" if others[first] == SEVERAL_READ else str(int(others[first]))
+        other = "several" if others[first] == SEVERAL else str(int(others[first]))
         where = f"element {int(at[first]) // region.itemsize} of {region.name}"
         self._report("race", f"program {self.order.program} {what.format(other)}: {where}; their order is not defined")
 

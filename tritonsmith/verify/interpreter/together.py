@@ -13,7 +13,8 @@ import numpy.typing as npt
 from triton.runtime import interpreter
 
 from tritonsmith.verify.dynamic.observe import Launches
-from tritonsmith.verify.interpreter.shadow import NOBODY, SEVERAL_READ, Region, Shadow, bare, distinct, initialise
+from tritonsmith.verify.interpreter.histories import SEVERAL
+from tritonsmith.verify.interpreter.shadow import NOBODY, Region, Shadow, bare, distinct, initialise
 from tritonsmith.verify.interpreter.threads import Addresses, Lanes
 
 Numbers = npt.NDArray[np.int32]
@@ -52,10 +53,10 @@ class Together:
         read = region.reader[at]
         self._restoring(region.reader, at, read)
         self._shadow.launch.bytes_loaded += width * distinct(at[read == NOBODY])
-        reader = np.where((read == NOBODY) | (read == who), who, SEVERAL_READ)
+        reader = np.where((read == NOBODY) | (read == who), who, SEVERAL)
         region.reader[at] = reader
         # Of programs that read one place the last one's number stands there.
-        region.reader[at[region.reader[at] != reader]] = SEVERAL_READ
+        region.reader[at[region.reader[at] != reader]] = SEVERAL
         region.is_read = True
 
     def store(self, pointers: Addresses, mask: Lanes, values: _Values, width: int) -> None:
