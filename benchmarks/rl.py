@@ -162,7 +162,7 @@ def run(
     turns: Annotated[int, typer.Option(help="1, or how often best-of-N draws: later from where an answer failed.")] = 1,
     copies: Annotated[int, typer.Option(help="Copies of each answer, names changed, that best-of-N learns from.")] = 0,
     epochs: Annotated[float, typer.Option(help="How often best-of-N's rounds learn from each answer and copy.")] = 2.0,
-    blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer or line.")] = "answer",
+    blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer, line or nothing.")] = "answer",
     most_steps: Annotated[int | None, typer.Option(help="Optimiser steps of a round at most; else no bound.")] = None,
     warmup: Annotated[int, typer.Option(help="Optimiser steps of GRPO over which its rate comes up.")] = 0,
     engine: Annotated[

@@ -81,7 +81,7 @@ def test_a_wrong_answer_is_pushed_away_in_the_line_that_is_blamed(
     slip = Finding(rule="exception", message="NameError", line=5)
     wrong = [verdict(False).model_copy(update={"findings": some}) for some in ([slip], [], [])]
     made = assign(tokenizer, tmp_path, [verdict(True, 1.0), *wrong], "binary", "dr_grpo")
-    made.by_line, made.scored.sources = True, [source] * 4
+    made.blames, made.scored.sources = "line", [source] * 4
     rows = [ids] * 4
     blame = made.blame(rows, len(ids))
     found = made(made.rewards(), made.masks(rows, len(ids)), made.eligible(), blame)
@@ -92,8 +92,19 @@ def test_a_wrong_answer_is_pushed_away_in_the_line_that_is_blamed(
     assert found[0].tolist() == pytest.approx([0.75] * len(ids))
 
 
+def test_where_nothing_is_blamed_only_what_is_better_is_pushed(
+    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    made = assign(tokenizer, tmp_path, [verdict(True, 1.0), verdict(False)], "binary", "dr_grpo")
+    made.blames = "nothing"
+    rows = [[5, 6], [5, 6, 7]]
+    found = made(made.rewards(), made.masks(rows, 3), made.eligible(), made.blame(rows, 3))
+    assert found.tolist() == [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
+
+
 @pytest.mark.parametrize(
-    "fields", [{"credit": "best_of_n"}, {"credit": "grpo"}, {"blame": "line"}, {"top_entropy": 0.2}, {}]
+    "fields",
+    [{"credit": "best_of_n"}, {"credit": "grpo"}, {"blame": "line"}, {"blame": "nothing"}, {"top_entropy": 0.2}, {}],
 )
 def test_the_trainer_takes_them(
     tmp_path: Path,

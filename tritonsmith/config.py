@@ -223,9 +223,9 @@ class GrpoSection(_Section):
     """How rewards become advantages: TRL's own way for its loss, or one of `credit`'s methods."""
     keep: PositiveInt = 3
     """How many of a group `credit = "best_of_n"` keeps."""
-    blame: Literal["answer", "line"] = "answer"
-    """What of a completion a negative advantage pushes down: all of it, or the line alone that the verifier blames;
-    nothing then where none is blamed, as where values are wrong."""
+    blame: Literal["answer", "line", "nothing"] = "answer"
+    """What of a completion a negative advantage pushes down: all of it, the line alone that the verifier blames
+    (nothing where none is blamed, as where values are wrong), or nothing: only what is better is pushed up."""
     save_steps: PositiveInt = 20
 
 

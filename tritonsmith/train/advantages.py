@@ -35,8 +35,8 @@ class Assign:
     alpha: float
     cap: float
     keep: int
-    by_line: bool = False
-    """Whether a negative advantage reaches the line alone that the verifier blames, nothing where it blames none."""
+    blames: credit.Blame = "answer"
+    """What a negative advantage reaches: all of its row, the line alone that the verifier blames, or nothing."""
 
     def masks(self, rows: list[list[int]], width: int) -> dict[str, Tensor]:
         """Where the reward has parts, a mask (B, T) for each; else one over everything that was written."""
@@ -49,8 +49,10 @@ class Assign:
 
     def blame(self, rows: list[list[int]], width: int) -> Tensor | None:
         """Where a negative advantage may push down, (B, T); None: everywhere."""
-        if not self.by_line:
+        if self.blames == "answer":
             return None
+        if self.blames == "nothing":
+            return torch.zeros(len(rows), width)
         last, sources = self.scored.last, self.scored.sources
         named = [place for place, verdict in enumerate(last) if line_of(verdict) is not None]
         return segments.within(

@@ -177,7 +177,8 @@ def _train(
 
 
 def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenizerBase) -> Assign | None:
-    """`credit` in place of TRL's advantages, where the reward has parts, the method is named, or a line is blamed."""
+    """`credit` in place of TRL's advantages: of rewards in parts, by a named method, or where not all of a failure is
+    blamed."""
     own, scheme = config.grpo, config.reward
     if own.credit == "trl" and own.blame == "answer" and scheme.scheme != "hierarchical":
         return None
@@ -190,8 +191,7 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
     fallback: credit.Method = "dr_grpo" if _scale(own) == "none" else "grpo"
     method = fallback if own.credit == "trl" else own.credit
     group = own.num_generations * own.turns
-    by_line = own.blame == "line"
-    return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep, by_line)
+    return Assign(rewards, tokenizer, group, method, scheme.scheme, scheme.alpha, scheme.cap, own.keep, own.blame)
 
 
 def _schedule(own: GrpoSection) -> str:
