@@ -23,7 +23,7 @@ from tritonsmith.errors import UserError
 from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import __main__ as command
-from tritonsmith.train.pretrain import loop, packing, rows, stored
+from tritonsmith.train.pretrain import loop, packing, rows
 from tritonsmith.train.pretrain.model import block_mask, dense_mask, losses_of, weights
 from tritonsmith.train.pretrain.optimizer import Optimizers, scale
 
@@ -345,53 +345,6 @@ def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(packed: packing.P
     with full_disk(), pytest.raises(UserError, match="no room for a checkpoint"):
         run.save(path)
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
-
-
-def test_rows_that_were_packed_elsewhere_are_the_same_rows(
-    words: PreTrainedTokenizerFast, packed: packing.Packed, tmp_path: Path
-) -> None:
-    path = tmp_path / "new" / "rows.npz.xz"
-    stored.write(path, words, packed, {2: packed})
-    train, validation = stored.read(path, words)
-    assert list(validation) == [2] and [one.name for one in path.parent.iterdir()] == ["rows.npz.xz"]
-    for found in (train, validation[2]):
-        for name in ("ids", "positions", "kinds"):
-            assert torch.equal(getattr(found, name), getattr(packed, name))
-            assert getattr(found, name).dtype == getattr(packed, name).dtype
-        assert (found.documents, found.text) == (packed.documents, packed.text)
-
-
-def test_packed_rows_of_another_tokenizer_and_other_files_are_refused(
-    words: PreTrainedTokenizerFast, learnt: PreTrainedTokenizerFast, packed: packing.Packed, tmp_path: Path
-) -> None:
-    path = tmp_path / "rows.npz.xz"
-    stored.write(path, words, packed, {})
-    with pytest.raises(UserError, match="another tokenizer"):
-        stored.read(path, learnt)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(UserError, match="no packed rows"):
-        stored.read(path, words)
-
-
-def test_packed_rows_that_find_no_room_leave_nothing(words: PreTrainedTokenizerFast, tmp_path: Path) -> None:
-    noise = torch.randint(1, 200, (64, 512), dtype=torch.int32)
-    rows = packing.Packed(noise, torch.zeros_like(noise, dtype=torch.int16), torch.ones_like(noise, dtype=torch.uint8))
-    with full_disk(), pytest.raises(UserError, match="cannot be kept"):
-        stored.write(tmp_path / "rows.npz.xz", words, rows, {})
-    assert not list(tmp_path.iterdir())
-
-
-def test_who_packs_on_one_machine_trains_on_another(tmp_path: Path) -> None:
-    data = write(tmp_path / "train.jsonl", [row(f"{i}", "x" * (i % 5 + 1), graph=f"{i}") for i in range(200)])
-    size = models.Size(hidden=32, intermediate=64, layers=1, heads=2, positions=256)
-    recipe, kept = loop.Recipe(minutes=0.01, batch=2), tmp_path / "rows.npz.xz"
-    here, there = tmp_path / "here", tmp_path / "there"
-    command.train([data], here, size, recipe, length=128, vocabulary=300, packed=kept, pack_only=True)
-    assert not (here / "model").exists()
-    with pytest.raises(UserError, match="give --tokenizer"):
-        command.train([], there, size, recipe, packed=kept)
-    folder = command.train([], there, size, recipe, tokenizer=here / "tokenizer", packed=kept)
-    assert (folder / "model.safetensors").exists()
 
 
 def test_the_command_leaves_a_model_and_no_checkpoint(tmp_path: Path) -> None:

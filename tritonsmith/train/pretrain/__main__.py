@@ -55,30 +55,34 @@ def train(
     device: str = "cpu",
     copies: int = 0,
     prompt: Prompt = "plain",
-    packed: Path | None = None,
+    packed: Sequence[Path] = (),
     pack_only: bool = False,
 ) -> Path:
     """The folder of the model that was trained on the rows in `data`; if it is there, nothing is done.
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
     under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`), of which `canonical` needs rows
-    that were built so. Packed rows are kept in the file `packed`, or read from it; with `pack_only` that is all.
+    that were built so. Packed rows are kept in the file `packed`, or read from it, or from several such files; with
+    `pack_only` that is all.
     """
     done = out / "model"
     if ranks.first(done.exists):
         log.info("%s is there already", done)
         return done
-    if packed is not None and ranks.first(packed.exists):
+    missing = ranks.first(lambda: [path for path in packed if not path.exists()])
+    if missing and len(packed) > 1:
+        raise UserError(f"{missing[0]} is not there: rows are packed into one file, and read from any number of them")
+    if packed and not missing:
         words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed))
-        learnt, validation = stored.read(packed, words)
+        learnt, validation = stored.together([stored.read(path, words) for path in packed])
     else:
         _check_length(length, size)
         words, learnt, validation = _packed(data, out, recipe.seed, length, vocabulary, tokenizer, copies, prompt)
-        if packed is not None and ranks.is_first():
-            stored.write(packed, words, learnt, validation)
+        if packed and ranks.is_first():
+            stored.write(packed[0], words, learnt, validation)
     models.tell_style(words, prompt)
     if pack_only:
-        log.info("%d rows are packed in %s", len(learnt), packed)
+        log.info("%d rows are packed in %s", len(learnt), ", ".join(map(str, packed)))
         return out
     _check_length(learnt.ids.shape[1], size)
     torch.manual_seed(recipe.seed)
@@ -176,7 +180,9 @@ def main(
         Prompt,
         typer.Option(help="How tasks are shown; `canonical` needs --canonical data, `traced` what `data draft` keeps."),
     ] = "plain",
-    packed: Annotated[Path | None, typer.Option(help="File to keep packed rows in, or to take them from.")] = None,
+    packed: Annotated[
+        list[Path] | None, typer.Option(help="File to keep packed rows in, or to take them from; several to take from.")
+    ] = None,
     pack_only: Annotated[bool, typer.Option("--pack-only", help="Pack the rows and train nothing.")] = False,
     save_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 2.0,
     tasks: Annotated[
@@ -210,7 +216,7 @@ def main(
     if pairs:
         ranks.first(lambda: build(out / "data", pairs, tasks=source, seed=seed) and None)
         folders.append(out / "data")
-    if pack_only and packed is None:
+    if pack_only and not packed:
         raise UserError("--pack-only needs a file to pack into: give --packed")
     model = train(
         folders,
@@ -223,7 +229,7 @@ def main(
         device,
         copies,
         prompt,
-        packed,
+        packed or (),
         pack_only,
     )
     ranks.part()

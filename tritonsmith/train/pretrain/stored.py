@@ -6,7 +6,7 @@ Half a byte a token or less, for most of what is learnt from is alike. Makes no 
 import io
 import lzma
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +56,20 @@ def read(path: Path, words: PreTrainedTokenizerFast) -> tuple[Packed, dict[int, 
         raise UserError(f"{path} is of another tokenizer: give that one by --tokenizer")
     rows = {name.removesuffix("-ids"): _rows(arrays, name.removesuffix("-ids")) for name in arrays if "-ids" in name}
     return rows.pop(_TRAIN), {int(level): some for level, some in rows.items()}
+
+
+def together(parts: Sequence[tuple[Packed, Mapping[int, Packed]]]) -> tuple[Packed, dict[int, Packed]]:
+    """The rows of several files as of one, in the files' order; raises UserError where rows differ in length."""
+    lengths = {train.ids.shape[1] for train, _ in parts}
+    if len(lengths) > 1:
+        raise UserError(
+            f"the files' rows are of {', '.join(map(str, sorted(lengths)))} tokens: pack them with one --length"
+        )
+    levels = sorted({level for _, validation in parts for level in validation})
+    return Packed.together([train for train, _ in parts]), {
+        level: Packed.together([validation[level] for _, validation in parts if level in validation])
+        for level in levels
+    }
 
 
 def _rows(arrays: Mapping[str, np.ndarray], name: str) -> Packed:
