@@ -373,7 +373,8 @@ class Session:
         self._rehearsed, undo = True, rehearsal.remember(self.module)
         inputs = self._received(header, tree)
         leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
-        operators, work = observe.Operators(self.launches, torch.Tensor.zero_), Work(self.launches, [], limit=0)
+        work = Work(self.launches, [], limit=0)
+        operators = observe.Operators(self.launches, zeroed(self.launches.fresh))
         self.launches.values = self._values
         try:
             with torch.no_grad(), on_device(self.device, called=True), operators, work:
