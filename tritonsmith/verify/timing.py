@@ -42,22 +42,14 @@ CALIBRATED = Preset(10, 50, 0.1, most=4)
 LONG = Preset(10, 100, 0.1, blocks=10, most=3)
 SINGLE = Preset(1, 1, 0.0, blocks=1, hide=False)
 
-PRECISION, ROUGH = 0.006, 0.01
-"""Half-width of the interval, relative, at which calibrated timing stops early: while nobody waits for the GPU, and
-while somebody does. By simulation (4,000 sessions, up to 5 turns), with the rough one: 3.0 to 3.7 turns up to a spread
-of 0.5 % a turn, where the narrow one takes 3.0 to 4.4; the ratio is off by more than 1 % in none of these and in 4 % at
-a spread of 1 % (narrow: 2 %), and outside Student's interval in 4 to 7 % with either."""
+PRECISION = 0.006
+"""Half-width of the interval, relative, at which calibrated timing stops early while nobody waits for the GPU."""
 SYSTEMATIC, PLACEMENT = 0.01, 0.12e-3
 """What two processes that run the same kernel differ by however often it runs, relative and in milliseconds: their code
 and data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel of 3 us takes 2.87 us in some processes and
 3.0 us in others); the interval is widened by both."""
-_TURN_SECONDS, _FEWEST = 0.012, 2
+_TURN_SECONDS, _FEWEST = 0.01, 2
 """Device time of a turn from which on its blocks are made shorter, and the trials they keep."""
-_FIRST = 3
-"""Turns before the interval is first looked at. By simulation (4,000 sessions of normal ratios for each of seven
-spreads from 0.1 to 4 % a turn): 3.0 to 3.7 turns instead of 5 up to a spread of 0.3 %; the true ratio lies outside
-Student's interval in 5 to 9.5 % of the sessions, where a first look after 5 turns gives 5 to 8.3 %, and outside the
-interval widened by `SYSTEMATIC` in at most 0.6 %."""
 _MOST_SECONDS = 3.0
 """Device time after which no further turn is taken."""
 BUFFER = 0.5e-3
@@ -189,24 +181,22 @@ def interleave(
 
     `milliseconds` is what a call of both together takes, roughly, and `calls` how many a trial makes: long trials are
     exact if they are few, and nobody else can have the GPU meanwhile. The rule for stopping is fixed beforehand: from
-    `_FIRST` turns on, which have all of the preset's trials, as soon as the interval is narrow, or as narrow as `ROUGH`
-    where there is no `patience`; from the preset's turns on, once there is none. Looking several times makes the
-    interval a little too narrow; see `_FIRST`.
+    the preset's turns on, as soon as the interval is narrow or there is no `patience`. Looking several times makes the
+    interval a little too narrow: by simulation (4,000 sessions of each of six spreads, within and between turns) the
+    true ratio lies outside Student's interval in 5 to 8 % where there is patience, and in 4 to 6 % where there is none.
+    As many trials in three longer turns are less exact an interval: two degrees of freedom widen it twice over.
     """
     theirs: list[list[float]] = []
     ours: list[list[float]] = []
-    first, spent = min(_FIRST, preset.blocks), 0.0
+    size, spent = preset.trials // preset.blocks, 0.0
+    if milliseconds > 0:
+        size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / (calls * milliseconds))))
     while len(ours) < preset.blocks * preset.most:
-        size = math.ceil(preset.trials / first) if len(ours) < first else preset.trials // preset.blocks
-        if milliseconds > 0:
-            size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / (calls * milliseconds))))
         for block, into in ((reference, theirs), (candidate, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
             into.append(block(size))
         spent += 1e-3 * calls * (sum(theirs[-1]) + sum(ours[-1]))
-        hurry = not patience()
-        narrow = half_width(theirs, ours, preset) <= (ROUGH if hurry else PRECISION)
-        settled = narrow or (hurry and len(ours) >= preset.blocks)
-        if spent > _MOST_SECONDS or (len(ours) >= first and settled):
+        settled = not patience() or half_width(theirs, ours, preset) <= PRECISION
+        if spent > _MOST_SECONDS or (len(ours) >= preset.blocks and settled):
             break
     return theirs, ours
 
