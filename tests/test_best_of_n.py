@@ -136,13 +136,6 @@ def test_what_failures_are_asked_next_is_made_where_there_is_a_next_turn(
     assert len([one for one in asked if not one.correct]) == followed
 
 
-@pytest.mark.parametrize(("rows", "wanted"), [(10, 1), (133, 1), (134, 2), (1000, 8)])
-def test_more_rows_make_larger_batches_where_the_steps_of_a_round_are_bounded(rows: int, wanted: int) -> None:
-    own = BestOfNConfig(batch=8, epochs=1.5, most_steps=25)
-    assert best_of_n.accumulation(rows, own) == wanted
-    assert best_of_n.accumulation(rows, BestOfNConfig(batch=8)) == 1
-
-
 @pytest.mark.parametrize("restart", [False, True])
 def test_each_round_learns_from_the_one_before_or_from_the_first_model(
     tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from test_sft import make_rows
 
 from tritonsmith import config as configuration
 from tritonsmith import jsonl
-from tritonsmith.config import Config, ConfigError
+from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.rows import Row
 from tritonsmith.errors import UserError
 from tritonsmith.train import packed, sft, trainer
@@ -48,6 +49,32 @@ def test_each_row_is_learnt_once_an_epoch_in_steps_of_one_size() -> None:
 
 def test_fewer_rows_than_a_step_has_make_steps_of_all() -> None:
     assert [sorted(step.tolist()) for step in packed.orders(2, 3.0, 8, 0)] == [[0, 1]] * 3
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [(10, 1), (133, 1), (134, 2), (1000, 8)])
+def test_more_rows_make_larger_batches_where_steps_are_bounded(rows: int, wanted: int) -> None:
+    own = SftConfig(batch=8, epochs=1.5, most_steps=25)
+    assert trainer.accumulated(rows, own) == wanted
+    assert trainer.accumulated(rows, SftConfig(batch=8)) == 1
+
+
+def test_steps_are_bounded_by_the_rows_that_are_learnt_packed(tiny_folder: Path, tmp_path: Path) -> None:
+    """Counted by answers, of which five lay in a row, a round took an eighth of the steps that it might have."""
+    config = make_config(tmp_path, tiny_folder, **{"sft.batch": 1, "sft.epochs": 1, "sft.most_steps": 6})
+    rows = make_rows(24)
+    _, tokenizer = trainer.load(config, None)
+    there = len(packed.pack(encode(tokenizer, rows), config.sft.max_length, 0))
+    assert there < len(rows)
+    assert len(losses(fitted(config, rows))) == math.ceil(there / math.ceil(there / 6))
+
+
+def test_muon_learns_packed_rows_and_no_other_engine_takes_it(tiny_folder: Path, tmp_path: Path) -> None:
+    learnt = losses(
+        fitted(make_config(tmp_path, tiny_folder, **{"sft.epochs": 8, "sft.optimizer": "muon"}), make_rows(12))
+    )
+    assert learnt[-1] < learnt[0]
+    with pytest.raises(ConfigError, match="is for the compiled engine"):
+        make_config(tmp_path, tiny_folder, **{"sft.engine": "trl", "best_of_n.optimizer": "muon"})
 
 
 def test_what_is_learnt_is_what_the_labels_say(tiny_folder: Path, tmp_path: Path) -> None:

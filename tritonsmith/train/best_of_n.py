@@ -7,7 +7,6 @@ is in `credit`.
 
 import json
 import logging
-import math
 import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
 from tritonsmith import credit, jsonl, reward
-from tritonsmith.config import BestOfNConfig, Config
+from tritonsmith.config import Config
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Key
@@ -169,21 +168,9 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
-    own = config.best_of_n
-    times = accumulation(len(rows) * (1 + own.copies), own)
-    update = {"epochs": own.epochs, "lr": own.lr, "batch": own.batch, "accumulation": times, "copies": own.copies}
-    settings = config.sft.model_copy(update=update)
+    given = ("epochs", "lr", "batch", "copies", "most_steps", "optimizer")
+    settings = config.sft.model_copy(update={name: getattr(config.best_of_n, name) for name in given})
     sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
-
-
-def accumulation(rows: int, own: BestOfNConfig) -> int:
-    """How many times `batch` rows an optimiser step takes, such that a round takes no more than `most_steps`.
-
-    One after the other: all at once, what a step keeps for its gradients would outgrow the GPU with the rows.
-    """
-    if own.most_steps is None:
-        return 1
-    return max(1, math.ceil(rows * own.epochs / (own.batch * own.most_steps)))
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:

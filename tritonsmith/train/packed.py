@@ -117,9 +117,9 @@ def _train(
     A pass is of `settings.batch` rows, whatever there are: the compiled step takes one shape.
     """
     step.model.train()
-    optimizers = Optimizers(step.model, "adamw", settings.lr, half)
+    optimizers = Optimizers(step.model, settings.optimizer, settings.lr, half)
     rows = rows.to(device)
-    chosen = orders(len(rows), settings.epochs, settings.batch * settings.accumulation, seed)
+    chosen = orders(len(rows), settings.epochs, settings.batch * trainer.accumulated(len(rows), settings), seed)
     losses: list[Tensor] = []
     begin = time.monotonic()
     with bar(name, len(chosen)) as advance:

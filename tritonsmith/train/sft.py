@@ -143,7 +143,8 @@ def fit(
         raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
     if settings.engine == "compiled":
         return packed.fit(config, settings, fitting, model, tokenizer, out, name)
-    steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * settings.accumulation))
+    times = trainer.accumulated(len(fitting), settings)
+    steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * times))
     given = trainer.options(config, model, out / "checkpoints", steps)  # pyright: ignore[reportArgumentType]
     if steps <= settings.save_steps:  # the only checkpoint would be of the last step, and the model is saved then
         given["save_strategy"] = "no"
@@ -153,7 +154,7 @@ def fit(
         lr_scheduler_type="cosine",
         warmup_steps=min(10, steps // 10),
         num_train_epochs=settings.epochs,
-        **trainer.divided(settings.batch, settings.accumulation, name),
+        **trainer.divided(settings.batch, times, name),
         max_length=settings.max_length,
         completion_only_loss=True,
         packing=settings.packing,

@@ -5,6 +5,7 @@ Does not train: `sft` and `grpo` do, each through its TRL trainer.
 
 import json
 import logging
+import math
 import shutil
 import sys
 import warnings
@@ -31,7 +32,7 @@ from transformers import (
 from transformers.integrations.integration_utils import TensorBoardCallback
 
 from tritonsmith.brisk import brisk
-from tritonsmith.config import Config, ConfigError
+from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.train import models, ranks
 
 log = logging.getLogger(__name__)
@@ -85,6 +86,16 @@ def options(config: Config, model: PreTrainedModel, out: Path, total_steps: int)
         "dataloader_pin_memory": cuda,
         "ddp_find_unused_parameters": False,
     }
+
+
+def accumulated(rows: int, settings: SftConfig) -> int:
+    """How many times `batch` of these rows an optimiser step takes, such that there are no more than `most_steps`.
+
+    One after the other: all at once, what a step keeps for its gradients would outgrow the GPU with the rows.
+    """
+    if settings.most_steps is None:
+        return settings.accumulation
+    return max(settings.accumulation, math.ceil(rows * settings.epochs / (settings.batch * settings.most_steps)))
 
 
 def divided(batch: int, accumulation: int, name: str) -> dict[str, int]:
