@@ -29,7 +29,20 @@ import typer
 from commands import start
 from rich.console import Console
 from rl_results import DEPTHS, Result, against, by_depth, compare, groups, timings
-from rl_training import POINTS, SEATS, SETS, TRAINERS, Evaluation, Method, depths, spent, tasks_of
+from rl_training import (
+    LEVELS,
+    POINTS,
+    SEATS,
+    SETS,
+    SHARES,
+    TRAINERS,
+    Evaluation,
+    Method,
+    by_operators,
+    depths,
+    spent,
+    tasks_of,
+)
 from transformers import set_seed
 
 from tritonsmith import config as configuration
@@ -56,7 +69,7 @@ def settings_of(
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
     isolation: str = "process", iterations: int = 1, beta: float = 0.0, top_entropy: float = 1.0,
-    credit: str = "trl", optimizer: str = "adamw",
+    credit: str = "trl", optimizer: str = "adamw", curriculum: bool = False,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -89,7 +102,9 @@ def settings_of(
             "device": "cpu", "timing": timing, "workers": workers, "judges": max(1 + cuda, workers // SEATS),
             "timeout": timeout, "assemble": assemble, "isolation": isolation,
         },
-        "extensions": {"multi_input": False, "curriculum": False},
+        "extensions": {"multi_input": False, "curriculum": curriculum},
+        # A round has some three thousand answers, a batch a tenth of them or less: the past weighs less in rounds.
+        "curriculum": {"levels": LEVELS, **SHARES, "decay": 0.3 if method is Method.best_of_n else 0.9},
         "eval": EvalConfig(samples=1, temperature=0.0, max_new_tokens=tokens, batch=256 if cuda else 16).model_dump(),
     }  # fmt: skip
     return Config.model_validate(tree)
@@ -175,6 +190,9 @@ def run(
     isolation: Annotated[
         str, typer.Option(help="Whether training's candidates have processes of their own: process, or pooled.")
     ] = "process",
+    curriculum: Annotated[
+        bool, typer.Option(help="Tasks are drawn by extension 3, whose levels are then how many operators they have.")
+    ] = False,
     judge_later: Annotated[bool, typer.Option(help="Leave the evaluation's judging to a second call.")] = False,
     cache: Annotated[Path | None, typer.Option(help="File of verdicts of evaluations, shared by runs.")] = None,
 ) -> None:
@@ -190,14 +208,14 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation, iterations, beta, top_entropy, credit, optimizer,
+        engine, length, isolation, iterations, beta, top_entropy, credit, optimizer, curriculum,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():
         same_as_before(config, out)
         (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
         found = tasks_of(tasks, specs)
-        trained_on = found.pop("train")
+        trained_on = by_operators(found.pop("train"))
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))
         set_seed(seed)
         evaluation = Evaluation(out, config, found)

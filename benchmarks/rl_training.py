@@ -39,6 +39,9 @@ POINTS = ("start", "half", "end")
 SETS = ("deep", "level1")
 SEATS = 2
 """Candidates that one judge process has under way: a fifth of judging is its own Python, one thread at a time."""
+LEVELS, SHARES = 7, {"p_min": 0.4, "p_max": 0.9}
+"""The curriculum's levels, one to seven operators more than the first, and what goes on from each to the next: with
+two levels 0.1 to 0.5 is what the documents say; of seven such ones the last would have a thousandth."""
 LONGEST = 236
 """Letters of a SPEC in a file's name: with a hash and an ending that is 255 at most."""
 
@@ -73,6 +76,14 @@ def tasks_of(folder: Path, specs: Mapping[str, str]) -> dict[str, list[Task]]:
     for name in SETS:
         check_leakage(found["train"], found[name], "--train")
     return found
+
+
+def by_operators(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, the level of each being how many operators its graph has beyond the first, 1 at least."""
+    known = depths(tasks)
+    return [
+        task.model_copy(update={"level": max(1, known[task.id] - 1)}) if task.id in known else task for task in tasks
+    ]
 
 
 def depths(tasks: Sequence[Task]) -> dict[str, int]:

@@ -5,7 +5,7 @@ know nothing of processes, so they are the same on each, and with any number of 
 """
 
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from typing import TypedDict, cast
@@ -50,11 +50,17 @@ class CurriculumSampler(Sampler[int]):
 
     def draw(self) -> list[int]:
         """Draw distinct rows for one generation batch."""
+        wanted = Counter(self.curriculum.sample_levels(self.batch, self.rng, set(self.by_level)))
         chosen: list[int] = []
-        for level in self.curriculum.sample_levels(self.batch, self.rng, set(self.by_level)):
-            free = [index for index in self.by_level[level] if index not in chosen]
-            free = free or [index for index in range(self.rows) if index not in chosen]
-            chosen.append(self.rng.choice(free))
+        for level, count in sorted(wanted.items()):
+            there = self.by_level[level]
+            chosen += self.rng.sample(there, min(count, len(there)))
+        if len(chosen) < self.batch:  # levels with too few are filled up from the others
+            taken = set(chosen)
+            chosen += self.rng.sample(
+                [index for index in range(self.rows) if index not in taken], self.batch - len(chosen)
+            )
+        self.rng.shuffle(chosen)
         return chosen
 
     def __iter__(self) -> Iterator[int]:
