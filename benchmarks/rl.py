@@ -69,7 +69,7 @@ def settings_of(
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
     isolation: str = "process", iterations: int = 1, beta: float = 0.0, top_entropy: float = 1.0,
-    credit: str = "trl", optimizer: str = "adamw", curriculum: bool = False,
+    credit: str = "trl", curriculum: bool = False,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -84,7 +84,7 @@ def settings_of(
         "best_of_n": {
             "n": samples, "keep": keep, "rounds": 1000, "tasks_per_round": tasks_a_step, "epochs": epochs, "lr": lr,
             "memory": memory, "max_rate": max_rate, "restart": restart, "ahead": ahead, "batch": min(micro, 32),
-            "turns": turns, "retry": "redraw", "copies": copies, "most_steps": most_steps, "optimizer": optimizer,
+            "turns": turns, "retry": "redraw", "copies": copies, "most_steps": most_steps,
             "sample_batch": min(rows, 1536), **sizes,
         },
         "grpo": {
@@ -180,9 +180,6 @@ def run(
     blame: Annotated[str, typer.Option(help="What GRPO pushes down of a failure: answer, line or nothing.")] = "answer",
     most_steps: Annotated[int | None, typer.Option(help="Optimiser steps of a round at most; else no bound.")] = None,
     warmup: Annotated[int, typer.Option(help="Optimiser steps of GRPO over which its rate comes up.")] = 0,
-    optimizer: Annotated[
-        str, typer.Option(help="What best-of-N's rounds learn with: adamw, or muon (compiled).")
-    ] = "adamw",
     engine: Annotated[
         str, typer.Option(help="What best-of-N's rounds learn by: trl, or compiled on packed rows.")
     ] = "trl",
@@ -208,7 +205,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation, iterations, beta, top_entropy, credit, optimizer, curriculum,
+        engine, length, isolation, iterations, beta, top_entropy, credit, curriculum,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

@@ -68,15 +68,6 @@ def test_steps_are_bounded_by_the_rows_that_are_learnt_packed(tiny_folder: Path,
     assert len(losses(fitted(config, rows))) == math.ceil(there / math.ceil(there / 6))
 
 
-def test_muon_learns_packed_rows_and_no_other_engine_takes_it(tiny_folder: Path, tmp_path: Path) -> None:
-    learnt = losses(
-        fitted(make_config(tmp_path, tiny_folder, **{"sft.epochs": 8, "sft.optimizer": "muon"}), make_rows(12))
-    )
-    assert learnt[-1] < learnt[0]
-    with pytest.raises(ConfigError, match="is for the compiled engine"):
-        make_config(tmp_path, tiny_folder, **{"sft.engine": "trl", "best_of_n.optimizer": "muon"})
-
-
 def test_what_is_learnt_is_what_the_labels_say(tiny_folder: Path, tmp_path: Path) -> None:
     _, tokenizer = trainer.load(make_config(tmp_path, tiny_folder), None)
     encoded = encode(tokenizer, make_rows(9))

@@ -120,8 +120,6 @@ class SftConfig(_Section):
     accumulation: PositiveInt = 1
     most_steps: PositiveInt | None = None
     """Optimiser steps at most: more rows then make larger batches (`accumulation`), not more steps."""
-    optimizer: Literal["adamw", "muon"] = "adamw"
-    """`muon` (Jordan 2024, for the layers' matrices) is the compiled engine's alone."""
     max_length: PositiveInt = 1024
     packing: bool = False
     """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""
@@ -170,7 +168,6 @@ class BestOfNConfig(_Section):
     batch: PositiveInt = 8
     most_steps: PositiveInt | None = None
     """Optimiser steps of a round at most, as in `[sft]`: what is kept grows from round to round."""
-    optimizer: Literal["adamw", "muon"] = "adamw"
     temperature: NonNegativeFloat = 0.8
     top_p: Share = 1.0
     max_new_tokens: PositiveInt = 512
@@ -391,15 +388,6 @@ class Config(_Section):
     curriculum: CurriculumConfig = Field(default_factory=CurriculumConfig)
     eval: EvalConfig = Field(default_factory=EvalConfig)
     optimize: OptimizeConfig = Field(default_factory=OptimizeConfig)
-
-    @model_validator(mode="after")
-    def _learnt_by_an_engine_that_has_it(self) -> Self:
-        for name, optimizer in (("sft", self.sft.optimizer), ("best_of_n", self.best_of_n.optimizer)):
-            if optimizer != "adamw" and self.sft.engine != "compiled":
-                raise ValueError(
-                    f"{name}.optimizer = {optimizer} is for the compiled engine: set sft.engine = compiled"
-                )
-        return self
 
     def save(self, path: Path) -> None:
         """Write the resolved configuration as TOML, such that `load(path)` gives it back."""

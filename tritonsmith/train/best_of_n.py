@@ -168,8 +168,9 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
-    given = ("epochs", "lr", "batch", "copies", "most_steps", "optimizer")
-    settings = config.sft.model_copy(update={name: getattr(config.best_of_n, name) for name in given})
+    given = ("epochs", "lr", "batch", "copies", "most_steps")
+    own = {name: getattr(config.best_of_n, name) for name in given}
+    settings = config.sft.model_copy(update={**own, "accumulation": 1})
     sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
 
 

@@ -117,7 +117,7 @@ def _train(
     A pass is of `settings.batch` rows, whatever there are: the compiled step takes one shape.
     """
     step.model.train()
-    optimizers = Optimizers(step.model, settings.optimizer, settings.lr, half)
+    optimizers = Optimizers(step.model, "adamw", settings.lr, half)
     rows = rows.to(device)
     chosen = orders(len(rows), settings.epochs, settings.batch * trainer.accumulated(len(rows), settings), seed)
     losses: list[Tensor] = []
