@@ -125,9 +125,15 @@ def same_as_before(config: Config, out: Path) -> None:
 
 
 @app.command()
-def tasks(folder: Path = Path("runs/rl/tasks"), train: str = TRAIN, deep: str = DEEP, level1: str = LEVEL1) -> None:
-    """Draw the tasks alone, which takes a minute or two, for runs to come."""
-    found = tasks_of(folder, {"train": train, "deep": deep, "level1": level1})
+def tasks(
+    folder: Path = Path("runs/rl/tasks"),
+    train: str = TRAIN,
+    deep: str = DEEP,
+    level1: str = LEVEL1,
+    workers: int = cores(),
+) -> None:
+    """Draw the tasks alone, which takes a minute or two of a core, for runs to come."""
+    found = tasks_of(folder, {"train": train, "deep": deep, "level1": level1}, workers)
     log.info("%s", {name: len(some) for name, some in found.items()})
 
 
@@ -211,7 +217,7 @@ def run(
     with locked(out), ranks.leading():
         same_as_before(config, out)
         (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
-        found = tasks_of(tasks, specs)
+        found = tasks_of(tasks, specs, workers)
         trained_on = by_operators(found.pop("train"))
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))
         set_seed(seed)

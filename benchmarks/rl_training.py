@@ -7,9 +7,11 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from multiprocessing import get_context
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +26,7 @@ from transformers import (
 
 from tritonsmith import evaluate, jsonl
 from tritonsmith.config import Config, ExtensionsConfig, VerifyConfig
-from tritonsmith.progress import Watched
+from tritonsmith.progress import Watched, bar
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.train import best_of_n, grpo, models
@@ -62,7 +64,23 @@ def file_name(spec: str) -> str:
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{sha256(spec.encode()).hexdigest()[:12]}"
 
 
-def tasks_of(folder: Path, specs: Mapping[str, str]) -> dict[str, list[Task]]:
+def drawn(spec: str, workers: int) -> list[Task]:
+    """The tasks of a SPEC; of several kinds of graphs each is drawn in a process of its own, `workers` at once."""
+    parts = [part.strip() for part in spec.split(",")]
+    if min(workers, len(parts)) == 1 or not all(part.startswith("graphs:") for part in parts):
+        return load_spec(spec)
+    context = get_context("forkserver")
+    context.set_forkserver_preload([load_spec.__module__])
+    found: dict[str, Task] = {}
+    with ProcessPoolExecutor(min(workers, len(parts)), context) as pool, bar("tasks", len(parts)) as advance:
+        for some in pool.map(load_spec, parts):
+            for task in some:
+                found.setdefault(task.id, task)
+            advance(1)
+    return list(found.values())
+
+
+def tasks_of(folder: Path, specs: Mapping[str, str], workers: int = 1) -> dict[str, list[Task]]:
     """The tasks by name; those of deep graphs take a while to draw, so they are kept in `folder`, by SPEC."""
     found: dict[str, list[Task]] = {}
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +88,7 @@ def tasks_of(folder: Path, specs: Mapping[str, str]) -> dict[str, list[Task]]:
         path = folder / f"{file_name(spec)}.jsonl"
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}")
-            partial.write_text("".join(f"{task.model_dump_json()}\n" for task in load_spec(spec)))
+            partial.write_text("".join(f"{task.model_dump_json()}\n" for task in drawn(spec, workers)))
             partial.replace(path)
         found[name] = [Task.model_validate(row) for row in jsonl.read(path)]
     for name in SETS:

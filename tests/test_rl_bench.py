@@ -87,6 +87,15 @@ def test_tasks_of_a_long_spec_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     assert tasks_of(tmp_path, specs) == found and len(list(tmp_path.iterdir())) == 3 and len(found["train"]) > 3
 
 
+def test_tasks_are_the_same_however_many_processes_draw_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    from rl_training import drawn
+
+    spec = "graphs:6:seed=1:depth=1-2:families=pointwise, graphs:6:seed=1:depth=1-2:families=pointwise,graphs:3:seed=2"
+    found = drawn(spec, 1)
+    assert len(found) == 9 and drawn(spec, 3) == found
+
+
 def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl_results
