@@ -103,7 +103,7 @@ def settings_of(
             "timeout": timeout, "assemble": assemble, "isolation": isolation,
         },
         "extensions": {"multi_input": False, "curriculum": curriculum},
-        # A round has some three thousand answers, a batch a tenth of them or less: the past weighs less in rounds.
+        # There are few rounds, of thousands of answers each, and many batches of a thousand or less.
         "curriculum": {"levels": LEVELS, **SHARES, "decay": 0.3 if method is Method.best_of_n else 0.9},
         "eval": EvalConfig(samples=1, temperature=0.0, max_new_tokens=tokens, batch=256 if cuda else 16).model_dump(),
     }  # fmt: skip
@@ -218,7 +218,7 @@ def run(
         same_as_before(config, out)
         (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
         found = tasks_of(tasks, specs, workers)
-        trained_on = by_operators(found.pop("train"))
+        trained_on = by_operators(found.pop("train")) if curriculum else found.pop("train")
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))
         set_seed(seed)
         evaluation = Evaluation(out, config, found)
@@ -246,7 +246,7 @@ def judge(
     for out in outs:
         result = Result.of(out)
         settings = json.loads((out / "settings.json").read_text())
-        found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+        found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)}, workers)
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))
         Evaluation(out, result.config, found).judge(POINTS, workers, cache)
         Result.of(out).write()

@@ -42,8 +42,8 @@ SETS = ("deep", "level1")
 SEATS = 2
 """Candidates that one judge process has under way: a fifth of judging is its own Python, one thread at a time."""
 LEVELS, SHARES = 7, {"p_min": 0.4, "p_max": 0.9}
-"""The curriculum's levels, one to seven operators more than the first, and what goes on from each to the next: with
-two levels 0.1 to 0.5 is what the documents say; of seven such ones the last would have a thousandth."""
+"""The curriculum's levels, of two operators at most to eight and more, and what share goes on from each to the next:
+the documents' 0.1 to 0.5 are of two levels, and of seven the last would have 1.6 % at most."""
 LONGEST = 236
 """Letters of a SPEC in a file's name: with a hash and an ending that is 255 at most."""
 

@@ -59,7 +59,7 @@ def test_more_rows_make_larger_batches_where_steps_are_bounded(rows: int, wanted
 
 
 def test_steps_are_bounded_by_the_rows_that_are_learnt_packed(tiny_folder: Path, tmp_path: Path) -> None:
-    """Counted by answers, of which five lay in a row, a round took an eighth of the steps that it might have."""
+    """Counted by answers, of which five lay in a row, a late round took half the steps that it might have."""
     config = make_config(tmp_path, tiny_folder, **{"sft.batch": 1, "sft.epochs": 1, "sft.most_steps": 6})
     rows = make_rows(24)
     _, tokenizer = trainer.load(config, None)

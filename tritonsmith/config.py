@@ -119,7 +119,8 @@ class SftConfig(_Section):
     """Rows at a time, in all processes together: a step is the same however many there are."""
     accumulation: PositiveInt = 1
     most_steps: PositiveInt | None = None
-    """Optimiser steps at most: more rows then make larger batches (`accumulation`), not more steps."""
+    """Optimiser steps at most: more rows then make larger batches (`accumulation`), not more steps. The compiled engine
+    counts packed rows; TRL's `packing` is not counted."""
     max_length: PositiveInt = 1024
     packing: bool = False
     """Several rows in one sequence of `max_length` (best-fit decreasing); rows do not see each other."""

@@ -15,8 +15,6 @@ from tritonsmith.source import parse
 from tritonsmith.types import Verdict
 
 Method = Literal["grpo", "dr_grpo", "best_of_n"]
-Blame = Literal["answer", "line", "nothing"]
-"""What of a row a negative advantage reaches: all of it, the line that the verifier blames, or nothing."""
 
 TURN_DISCOUNT = 0.4
 """Weight of the next turn's reward in this one's."""

@@ -5,7 +5,7 @@ The trainer gathers what lies on other processes; here is only what is computed 
 """
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from accelerate.utils import gather
@@ -35,7 +35,7 @@ class Assign:
     alpha: float
     cap: float
     keep: int
-    blames: credit.Blame = "answer"
+    blames: Literal["answer", "line", "nothing"] = "answer"
     """What a negative advantage reaches: all of its row, the line alone that the verifier blames, or nothing."""
 
     def masks(self, rows: list[list[int]], width: int) -> dict[str, Tensor]:

@@ -182,9 +182,8 @@ def interleave(
     `milliseconds` is what a call of both together takes, roughly, and `calls` how many a trial makes: long trials are
     exact if they are few, and nobody else can have the GPU meanwhile. The rule for stopping is fixed beforehand: from
     the preset's turns on, as soon as the interval is narrow or there is no `patience`. Looking several times makes the
-    interval a little too narrow: by simulation (4,000 sessions of each of six spreads, within and between turns) the
-    true ratio lies outside Student's interval in 5 to 8 % where there is patience, and in 4 to 6 % where there is none.
-    As many trials in three longer turns are less exact an interval: two degrees of freedom widen it twice over.
+    interval a little too narrow: of drawn sessions (`benchmarks/stopping.py`) Student's does not hold the true ratio in
+    5 to 7 % where there is patience, in 4 to 5 % where there is none.
     """
     theirs: list[list[float]] = []
     ours: list[list[float]] = []
