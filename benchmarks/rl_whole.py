@@ -1,0 +1,287 @@
+"""Reinforcement learning's figures from nothing, in one command: a base, its SFT, runs of `rl.py` side by side, judged.
+
+    python benchmarks/rl_whole.py rows --out runs/whole                 # no GPU; some eighty minutes of a core
+    python benchmarks/rl_whole.py train --out runs/whole --gpus 4       # half an hour
+    python benchmarks/rl_whole.py judge --out runs/whole                # no GPU; ten minutes of two cores
+
+`rows` makes what the base is trained on and the plain answers of its SFT. `train` trains the base on all GPUs, while
+tasks are drawn on the cores beside, then the SFT on one, and makes the runs of the plan then, each with one GPU and its
+share of the cores, the next one where one has ended. `judge` judges their answers and prints the tables. The plan
+(`--plan`, `rl_whole.toml` where not given) holds what the commands are given; `--run NAME` picks of its runs. What is
+done is not done again, so a copied folder goes on elsewhere. Each command's output is in `OUT/logs`, and how long each
+took in `OUT/steps.jsonl`.
+
+Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` and `rl.py` do.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Annotated
+
+import torch
+import typer
+from commands import start
+from datasets import load_dataset
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tritonsmith import jsonl
+from tritonsmith.cores import cores
+from tritonsmith.errors import UserError
+from tritonsmith.plain import plain
+
+log = logging.getLogger(__name__)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+NANO = ROOT / "tritonsmith" / "train" / "nano"
+BATCH = 2000
+"""Graphs that one process draws of a kind."""
+
+Options = dict[str, str | int | float | bool]
+"""A command's options by name, `_` for `-`."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Train(_Table):
+    """The tasks that runs are trained on."""
+
+    seed: int
+    level1: int
+    depths: dict[str, int]
+    """Graphs by how many operators they have, one number or `A-B`."""
+
+    def spec(self) -> str:
+        """Their SPEC; of each kind a seed after the other."""
+        kinds = [f"graphs:{self.level1}:seed={self.seed}:level=1:sizes=small"] if self.level1 else []
+        for depth, wanted in self.depths.items():
+            for index, done in enumerate(range(0, wanted, BATCH)):
+                count = min(BATCH, wanted - done)
+                kinds.append(f"graphs:{count}:seed={self.seed + index}:depth={depth}:sizes=small")
+        return ",".join(kinds)
+
+
+class Plan(_Table):
+    """What is to be done."""
+
+    deep: str
+    level1: str
+    train: Train
+    drafts: list[Options]
+    """Options of `tritonsmith data draft`, a folder each."""
+    plain: Options
+    """The same for the answers of SFT, to tasks as people write them."""
+    pretrain: Options
+    start: Options
+    """Settings of `tritonsmith run`."""
+    common: Options
+    """Options of `rl.py run`; `method` those of one, `runs` those of one run."""
+    method: dict[str, Options]
+    runs: dict[str, Options]
+
+    @classmethod
+    def read(cls, path: Path) -> "Plan":
+        """Raises UserError, in one line, where there is none."""
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text()))
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UserError(f"{path} cannot be read as a plan: {error}") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+    def run(self, name: str) -> Options:
+        """All options of a run."""
+        own = self.runs[name]
+        if str(own.get("method")) not in self.method:
+            raise UserError(f"runs.{name}: its method is one of {', '.join(self.method)}")
+        return {**self.common, **self.method[str(own["method"])], **own}
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        """The runs of these names; all where none is given."""
+        unknown = [name for name in names if name not in self.runs]
+        if unknown:
+            raise UserError(f"--run {unknown[0]}: the plan has {', '.join(self.runs)}")
+        return list(names or self.runs)
+
+
+def flags(options: Mapping[str, str | int | float | bool]) -> list[str]:
+    """Options as a command line has them."""
+    found = []
+    for name, value in options.items():
+        flag = name.replace("_", "-")
+        found.append(f"--{'' if value else 'no-'}{flag}" if isinstance(value, bool) else f"--{flag}={value}")
+    return found
+
+
+class Steps:
+    """Commands of one folder, each with a log of its own and done once; they end when this process does."""
+
+    def __init__(self, out: Path) -> None:
+        self.out, self.logs, self.path = out, out / "logs", out / "steps.jsonl"
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.done = {row["step"] for row in jsonl.read(self.path)}
+
+    def do(self, name: str, command: Sequence[str], on: Sequence[int] = (), gpu: int | None = None) -> None:
+        """Run a command, on some of the cores and one GPU (else all); raises UserError where it fails."""
+        if name in self.done:
+            return
+        own = ["setpriv", "--pdeathsig", "TERM"]  # also where this process has no time to end them
+        own += ["taskset", "-c", ",".join(map(str, on))] if on else []
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        if gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = str(gpu)
+        log.info("%s ...", name)
+        path, began = self.logs / f"{name}.log", time.time()
+        with path.open("ab") as file:
+            code = subprocess.run([*own, *command], stdout=file, stderr=file, env=environment, check=False).returncode
+        if code:
+            raise UserError(f"{name} ended with {code}: {path} says why; the same command goes on from here")
+        row = {"step": name, "began": round(began, 1), "seconds": round(time.time() - began, 1)}
+        jsonl.append(self.path, json.dumps(row))
+        log.info("%s: %.0f s", name, row["seconds"])
+
+
+def shares(gpus: int) -> list[list[int]]:
+    """This process's cores, in one part for each GPU."""
+    mine = sorted(os.sched_getaffinity(0))
+    size = max(1, len(mine) // gpus)
+    return [mine[size * index : size * (index + 1)] or mine for index in range(gpus)]
+
+
+def bare(folder: Path, path: Path) -> None:
+    """Plain answers with their prompts made plain, as runs ask, in a file."""
+    found = load_dataset("parquet", data_files=str(folder / "train" / "*.parquet"))["train"].shuffle(0)
+    partial = path.with_suffix(".partial")
+    found.map(lambda row: {"prompt": [{**one, "content": plain(one["content"])} for one in row["prompt"]]}).to_json(
+        partial
+    )
+    partial.rename(path)
+
+
+def pretraining(plan: Plan, out: Path) -> list[str]:
+    """What packing and training the base have in common."""
+    own = [f"--tokenizer={NANO}", f"--packed={out / 'rows.npz.xz'}", f"--out={out / 'base'}"]
+    return [sys.executable, "-m", "tritonsmith.train.pretrain", *flags(plan.pretrain), *own]
+
+
+WHOLE = Path("runs/whole")
+OUT = Annotated[Path, typer.Option(help="Folder of everything.")]
+PLAN = Annotated[Path, typer.Option(help="TOML with what is to be done.")]
+RUN = Annotated[list[str] | None, typer.Option(help="Of the plan's runs, this one; may be given again.")]
+
+
+@app.command()
+def rows(out: OUT = WHOLE, plan: PLAN = HERE / "rl_whole.toml") -> None:
+    """Make what the base and its SFT learn; needs no GPU."""
+    read, steps = Plan.read(plan), Steps(out)
+    draft = [sys.executable, "-m", "tritonsmith", "data", "draft"]
+    data = []
+    for index, options in enumerate(read.drafts):
+        name = f"drafts-{index}"
+        command = [*draft, "--canonical", "--source=templates,pieces", *flags(options), f"--out={out / name}"]
+        steps.do(name, command)
+        data.append(f"--data={out / name}")
+    steps.do("plain", [*draft, "--source=templates", *flags(read.plain), f"--out={out / 'plain'}"])
+    if not (out / "plain.jsonl").exists():
+        bare(out / "plain", out / "plain.jsonl")
+    steps.do("pack", [*pretraining(read, out), *data, "--pack-only"])
+
+
+@app.command()
+def train(
+    out: OUT = WHOLE,
+    plan: PLAN = HERE / "rl_whole.toml",
+    run: RUN = None,
+    gpus: Annotated[int, typer.Option(min=1, help="How many GPUs there are.")] = max(1, torch.cuda.device_count()),
+) -> None:
+    """Train the base, its SFT and the runs."""
+    read, steps = Plan.read(plan), Steps(out)
+    names = read.chosen(run or [])
+    if not (out / "rows.npz.xz").exists() and "base" not in steps.done:
+        raise UserError(f"{out} has no rows to learn from: run `rows` first")
+    with ThreadPoolExecutor(1 + gpus) as pool:
+        try:
+            tasks = pool.submit(draw, read, steps, gpus)
+            learn(read, steps, gpus)
+            tasks.result()
+            reinforce(read, steps, names, gpus, pool)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what has begun ends by itself, of a signal or of its time
+            raise
+
+
+def draw(plan: Plan, steps: Steps, gpus: int) -> None:
+    """Draw the tasks, on the cores that pretraining leaves: each of its processes keeps a few busy."""
+    mine = sorted(os.sched_getaffinity(0))
+    beside = mine[4 * gpus :] or mine
+    command = [sys.executable, str(HERE / "rl.py"), "tasks", f"--folder={steps.out / 'tasks'}", *specs(plan)]
+    steps.do("tasks", [*command, f"--workers={len(beside)}"], beside)
+
+
+def learn(plan: Plan, steps: Steps, gpus: int) -> None:
+    """Train the base on all GPUs and its SFT on one."""
+    several = ["-m", "torch.distributed.run", "--nproc-per-node", str(gpus)] if gpus > 1 else []
+    steps.do("base", [sys.executable, *several, *pretraining(plan, steps.out)[1:]])
+    out = steps.out
+    given = {
+        "run.dir": out / "start",
+        "model.id": out / "base" / "model",
+        "sft.data": out / "plain.jsonl",
+        **plan.start,
+    }
+    settings = ['--set=run.steps=["sft"]', *(f"--set={key}={value}" for key, value in given.items())]
+    steps.do("start", [sys.executable, "-m", "tritonsmith", "run", str(ROOT / "configs/demo.toml"), *settings], gpu=0)
+
+
+def reinforce(plan: Plan, steps: Steps, names: Sequence[str], gpus: int, pool: ThreadPoolExecutor) -> None:
+    """The runs, one a GPU at a time; raises the first error once all have ended."""
+    parts, free = shares(gpus), SimpleQueue[int]()
+    for index in range(gpus):
+        free.put(index)
+
+    def one(name: str) -> None:
+        index = free.get()
+        try:
+            on, options = parts[index], flags(plan.run(name))
+            command = [sys.executable, str(HERE / "rl.py"), "run", str(steps.out / "start" / "sft" / "model")]
+            command += [f"--out={steps.out / 'rl' / name}", f"--tasks={steps.out / 'tasks'}", "--judge-later"]
+            steps.do(name, [*command, f"--workers={max(1, len(on) - 1)}", *options, *specs(plan)], on, index)
+        finally:
+            free.put(index)
+
+    ended = [pool.submit(one, name) for name in names]
+    for each in ended:
+        each.result()
+
+
+def specs(plan: Plan) -> list[str]:
+    """The tasks as `rl.py` takes them."""
+    return [f"--train={plan.train.spec()}", f"--deep={plan.deep}", f"--level1={plan.level1}"]
+
+
+@app.command()
+def judge(out: OUT = WHOLE, plan: PLAN = HERE / "rl_whole.toml", run: RUN = None, workers: int = cores()) -> None:
+    """Judge what was drawn and print the tables; needs no GPU."""
+    folders = [str(out / "rl" / name) for name in Plan.read(plan).chosen(run or []) if (out / "rl" / name).exists()]
+    if not folders:
+        raise UserError(f"{out} holds no run: run `train` first")
+    command = [sys.executable, str(HERE / "rl.py"), "judge", *folders, f"--workers={workers}"]
+    command += [f"--tasks={out / 'tasks'}", f"--cache={out / 'verdicts.sqlite'}"]
+    raise SystemExit(subprocess.run(command, check=False).returncode)
+
+
+if __name__ == "__main__":
+    start(app, training=True)

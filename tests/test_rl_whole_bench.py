@@ -1,0 +1,98 @@
+"""The whole of reinforcement learning's figures: the plan is what its commands take, and what is done is done once."""
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from tritonsmith import config
+from tritonsmith.cli import app
+from tritonsmith.errors import UserError
+from tritonsmith.train.pretrain.__main__ import main as pretrain
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+import rl
+from rl_whole import Plan, Steps, Train, shares
+
+BENCHMARKS = Path(rl.__file__).parent
+PLAN = BENCHMARKS / "rl_whole.toml"
+
+
+def test_the_plan_is_what_the_commands_take() -> None:
+    """Each option of the plan is one of the command that gets it."""
+
+    def options(command: object) -> set[str]:
+        return {parameter.name for parameter in command.params}  # type: ignore[attr-defined]
+
+    plan = Plan.read(PLAN)
+    group = typer.main.get_command(app).commands["data"]  # type: ignore[attr-defined]
+    for some in (*plan.drafts, plan.plain):
+        assert set(some) <= options(group.commands["draft"])
+    assert set(plan.pretrain) <= set(inspect.signature(pretrain).parameters)
+    run = options(typer.main.get_command(rl.app).commands["run"])  # type: ignore[attr-defined]
+    assert plan.runs and all(set(plan.run(name)) <= run for name in plan.runs)
+    config.load(None, [f"{key}={value}" for key, value in plan.start.items()])
+
+
+def test_graphs_of_a_depth_are_asked_for_in_seeds_of_their_own() -> None:
+    spec = Train(seed=5, level1=3, depths={"3-5": 4500, "7": 2}).spec()
+    assert spec.split(",") == [
+        "graphs:3:seed=5:level=1:sizes=small",
+        "graphs:2000:seed=5:depth=3-5:sizes=small",
+        "graphs:2000:seed=6:depth=3-5:sizes=small",
+        "graphs:500:seed=7:depth=3-5:sizes=small",
+        "graphs:2:seed=5:depth=7:sizes=small",
+    ]
+
+
+def test_a_runs_own_options_go_before_its_methods() -> None:
+    plan = Plan.read(PLAN).model_copy(
+        update={"common": {"lr": 1.0, "tokens": 9}, "method": {"grpo": {"lr": 2.0, "micro": 4}}}
+    )
+    plan.runs["own"] = {"method": "grpo", "micro": 8}
+    assert plan.run("own") == {"lr": 2.0, "tokens": 9, "method": "grpo", "micro": 8}
+
+
+def test_a_step_that_fails_is_done_again_and_one_that_ends_is_not(tmp_path: Path) -> None:
+    count = [sys.executable, "-c", "import sys; open(sys.argv[1], 'a').write('x'); sys.exit(int(sys.argv[2]))"]
+    path = tmp_path / "count"
+    with pytest.raises(UserError, match="one ended with 3"):
+        Steps(tmp_path).do("one", [*count, str(path), "3"])
+    for _ in range(2):
+        Steps(tmp_path).do("one", [*count, str(path), "0"])
+    assert path.read_text() == "xx"
+
+
+def test_a_step_runs_on_its_cores_alone(tmp_path: Path) -> None:
+    mine = sorted(os.sched_getaffinity(0))
+    told = "import os, sys; open(sys.argv[1], 'w').write(repr(sorted(os.sched_getaffinity(0))))"
+    Steps(tmp_path).do("one", [sys.executable, "-c", told, str(tmp_path / "cores")], mine[:1])
+    assert (tmp_path / "cores").read_text() == repr(mine[:1])
+    assert [core for part in shares(1) for core in part] == mine
+    assert all(part for part in shares(len(mine) + 3))
+
+
+def test_gpus_have_equal_shares_of_the_cores() -> None:
+    one, two = shares(2)
+    assert len(one) == len(two)
+
+
+def test_a_mistake_is_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "plan.toml"
+    broken.write_text(PLAN.read_text().replace("[pretrain]", "[pretrained]"))
+    for arguments, said in (
+        (["rows", f"--plan={tmp_path / 'none'}"], "cannot be read as a plan"),
+        (["rows", f"--plan={broken}"], "pretrain"),
+        (["train", "--run=nothing"], "--run nothing: the plan has best_of_n-5"),
+        (["train"], "run `rows` first"),
+        (["judge"], "run `train` first"),
+    ):
+        done = subprocess.run(
+            [sys.executable, str(BENCHMARKS / "rl_whole.py"), *arguments, f"--out={tmp_path / 'out'}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
