@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import chain, combinations
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +21,8 @@ from tritonsmith.errors import UserError
 from tritonsmith.types import Record, Verdict
 
 PARTS = ("seconds", "sample", "verify", "wait", "train")
+LONG = 40
+"""Letters of a setting in a label."""
 DEPTHS = "depths.json"
 """In a run's folder: operators of each deep task."""
 
@@ -35,6 +38,8 @@ class Result:
     """By point and set."""
     depths: dict[str, int] = field(default_factory=dict)
     """Of the deep tasks, as far as they are known."""
+    given: dict[str, object] = field(default_factory=dict)
+    """What a run is besides its configuration: its minutes, and its tasks, long ones by a hash."""
 
     @classmethod
     def of(cls, out: Path) -> "Result":
@@ -46,7 +51,8 @@ class Result:
             raise UserError(f"{out} holds no run of this benchmark: {error.strerror}") from error
         known = out / DEPTHS
         depths = json.loads(known.read_text()) if known.exists() else {}
-        found = cls(out, config, settings["method"], depths=depths)
+        given = {key: brief(value) for key, value in settings.items() if key != "method"}
+        found = cls(out, config, settings["method"], depths=depths, given=given)
         for point in POINTS:
             folder = out / "eval" / point
             found.records[point] = {name: evaluate.read(folder / f"{name}.jsonl") for name in SETS}
@@ -59,8 +65,15 @@ class Result:
 
     @property
     def numbers(self) -> dict[str, object]:
-        """What its method is set to."""
-        return (self.config.grpo if self.method == "grpo" else self.config.best_of_n).model_dump()
+        """All that seeds of one setting have in common: its method's settings by name, and the others' by section."""
+        tree = self.config.model_dump()
+        own, _ = (
+            tree.pop(name) for name in (("grpo", "best_of_n") if self.method == "grpo" else ("best_of_n", "grpo"))
+        )
+        others = {f"{name}.{key}": value for name, section in tree.items() for key, value in section.items()}
+        # Where a run lies, and how many judge, changes none of its answers.
+        apart = {"run.dir", "run.seed", "verify.workers", "verify.judges"}
+        return {**own, **{key: value for key, value in {**others, **self.given}.items() if key not in apart}}
 
     @property
     def folder(self) -> Path:
@@ -108,6 +121,11 @@ class Result:
             "hidden": hidden(steps),
         }
         (self.out / "result.json").write_text(json.dumps(content, indent=1))
+
+
+def brief(value: object) -> object:
+    """The value; of a long text the hash's beginning."""
+    return sha256(value.encode()).hexdigest()[:6] if isinstance(value, str) and len(value) > LONG else value
 
 
 def hidden(steps: Sequence[Mapping[str, float]]) -> float:
@@ -167,11 +185,13 @@ def _kinds(groups: Sequence[Sequence[Verdict]]) -> str:
 
 
 def by_setting(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The seeds of each setting, named by method, reward, and the numbers that others of these have otherwise."""
+    """The seeds of each setting, named by method, reward, and what others of these have otherwise."""
     settings: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
         others = [other.numbers for other in results if other.setting == result.setting]
-        own = [f"{key} {value}" for key, value in result.numbers.items() if any(one[key] != value for one in others)]
+        own = [
+            f"{key} {value}" for key, value in result.numbers.items() if any(one.get(key) != value for one in others)
+        ]
         settings[", ".join([result.setting, *own])].append(result)
     return settings
 

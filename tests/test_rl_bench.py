@@ -120,11 +120,14 @@ def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatc
     assert rl_results.groups([rl_results.Result.of(tmp_path)]) == []
 
 
-def judged(rl: ModuleType, out: Path, reward: str, seed: int, lr: float, right: int) -> None:
+def judged(
+    rl: ModuleType, out: Path, reward: str, seed: int, lr: float, right: int, minutes: float = 1.0, **other: bool
+) -> None:
     """A run in `out` whose end has so many of four tasks right, and its start none."""
-    config = rl.settings_of(out, out, rl.Method.grpo, reward, seed, 1, 2, 2, 8, lr, True, 4, 20.0, False)
+    model = out.parent / "model"
+    config = rl.settings_of(model, out, rl.Method.grpo, reward, seed, 1, 2, 2, 8, lr, True, 4, 20.0, False, **other)
     config.save(out / "resolved.toml")
-    (out / "settings.json").write_text(json.dumps({"method": "grpo"}))
+    (out / "settings.json").write_text(json.dumps({"method": "grpo", "minutes": minutes}))
     (out / "depths.json").write_text(json.dumps({"t0": 7, "t1": 7, "t2": 8, "t3": 10}))
     for point, correct in (("start", 0), ("half", 1), ("end", right)):
         for task in range(4):
@@ -165,3 +168,20 @@ def test_runs_of_other_numbers_are_another_setting(
     said = " ".join(said.split())
     assert "lr 1e-05, its end above that of grpo, binary, lr 2e-05, points: deep -50.0" in said
     assert "lr 2e-05, its end above that of grpo, staged, points: deep +50.0" in said
+
+
+def test_runs_that_differ_beyond_their_method_are_no_seeds_of_one_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run by the curriculum, and a longer one, were averaged with those without."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl
+
+    judged(rl, tmp_path / "0", "binary", 0, 1e-5, 1)
+    judged(rl, tmp_path / "1", "binary", 1, 1e-5, 3, curriculum=True)
+    judged(rl, tmp_path / "2", "binary", 2, 1e-5, 3, minutes=2.0)
+    rl.table([tmp_path / name for name in "012"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "seeds" not in said
+    assert "extensions.curriculum True, minutes 1.0, seed 1" in said
+    assert "extensions.curriculum False, minutes 2.0, seed 2" in said
