@@ -17,8 +17,10 @@ Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` 
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -29,7 +31,7 @@ from typing import Annotated
 
 import torch
 import typer
-from commands import start
+from commands import STOPPED, start
 from datasets import load_dataset
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -133,11 +135,14 @@ class Steps:
         self.out, self.logs, self.path = out, out / "logs", out / "steps.jsonl"
         self.logs.mkdir(parents=True, exist_ok=True)
         self.done = {row["step"] for row in jsonl.read(self.path)}
+        self.stopped = threading.Event()
 
     def do(self, name: str, command: Sequence[str], on: Sequence[int] = (), gpu: int | None = None) -> None:
         """Run a command, on some of the cores and one GPU (else all); raises UserError where it fails."""
         if name in self.done:
             return
+        if self.stopped.is_set():
+            raise UserError(f"{name} was not begun")
         own = ["setpriv", "--pdeathsig", "TERM"]  # also where this process has no time to end them
         own += ["taskset", "-c", ",".join(map(str, on))] if on else []
         environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
@@ -147,6 +152,8 @@ class Steps:
         path, began = self.logs / f"{name}.log", time.time()
         with path.open("ab") as file:
             code = subprocess.run([*own, *command], stdout=file, stderr=file, env=environment, check=False).returncode
+        if code in (STOPPED, -signal.SIGINT, -signal.SIGTERM):  # which was meant for all
+            self.stopped.set()
         if code:
             raise UserError(f"{name} ended with {code}: {path} says why; the same command goes on from here")
         row = {"step": name, "began": round(began, 1), "seconds": round(time.time() - began, 1)}

@@ -67,6 +67,15 @@ def test_a_step_that_fails_is_done_again_and_one_that_ends_is_not(tmp_path: Path
     assert path.read_text() == "xx"
 
 
+def test_nothing_is_begun_once_a_step_was_stopped(tmp_path: Path) -> None:
+    """After Ctrl-C the run that waited for a GPU began."""
+    steps = Steps(tmp_path)
+    with pytest.raises(UserError):
+        steps.do("one", [sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"])
+    with pytest.raises(UserError, match="two was not begun"):
+        steps.do("two", [sys.executable, "-c", ""])
+
+
 def test_a_step_runs_on_its_cores_alone(tmp_path: Path) -> None:
     mine = sorted(os.sched_getaffinity(0))
     told = "import os, sys; open(sys.argv[1], 'w').write(repr(sorted(os.sched_getaffinity(0))))"
