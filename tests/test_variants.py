@@ -28,6 +28,7 @@ def test_on_means_five_and_those_beyond() -> None:
         "small values",
         "other masks",
         "signed values",
+        "huge values",
         "equal inputs told apart",
         "other constants",
         "other numbers",
@@ -175,6 +176,14 @@ def test_great_whole_numbers_fit_into_32_bits_and_into_no_float32() -> None:
     assert not torch.equal(great.float().long(), great) and 0.4 < (great == numbers).double().mean() < 0.6
 
 
+@pytest.mark.parametrize("kind", [torch.int16, torch.int32])
+def test_great_whole_numbers_are_of_the_inputs_own_type(kind: torch.dtype) -> None:
+    """Sums in as many bits as the numbers have were accepted."""
+    (great,) = adapt([torch.arange(4096, dtype=kind)], Variant("great whole numbers", DOUBLE, values="great"))
+    assert isinstance(great, torch.Tensor) and great.dtype == kind and int(great.min()) >= 0
+    assert int(great.long().sum()) > torch.iinfo(kind).max
+
+
 def test_truths_as_floats_are_not_doubled_beside_other_inputs() -> None:
     double, labels = Variant("values x2", DOUBLE, factor=2.0), (_normal() > 0).float()
     values, kept = adapt([_normal(), labels], double)
@@ -243,7 +252,7 @@ def test_inputs_that_are_not_all_alike_have_no_other_masks() -> None:
         adapt([torch.randn(8)], Variant("v", DOUBLE, values="masks"))
 
 
-@pytest.mark.parametrize("values", ["constants", "numbers", "infinities", "ends", "halves"])
+@pytest.mark.parametrize("values", ["constants", "numbers", "infinities", "ends", "halves", "beyond", "huge"])
 def test_one_draw_does_not_tell_what_is_constant(values: Values) -> None:
     """Null controls draw once: they were shown sparse values instead."""
     with pytest.raises(ValueError):
@@ -336,6 +345,7 @@ def test_rising_values_are_larger_in_the_end() -> None:
     assert float(risen[:, 24:].abs().max()) > float(risen[:, :8].abs().max()) * 3
 
 
-def test_great_whole_numbers_need_64_bits() -> None:
-    with pytest.raises(ValueError, match="64-bit"):
-        adapt([torch.arange(9, dtype=torch.int32)], Variant("great whole numbers", DOUBLE, values="great"))
+def test_bytes_and_truths_are_no_great_whole_numbers() -> None:
+    for kind in (torch.uint8, torch.int8, torch.bool):
+        with pytest.raises(ValueError, match="may be great"):
+            adapt([torch.arange(9).to(kind)], Variant("great whole numbers", DOUBLE, values="great"))

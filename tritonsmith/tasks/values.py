@@ -31,14 +31,17 @@ Values = Literal[
     "infinities",
     "ends",
     "halves",
+    "beyond",
+    "huge",
 ]
 LARGE = 128.0
 """Factor of the large magnitudes; a power of two, so that it rounds nothing. exp overflows behind 88, also behind a
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
-GREAT = 1 << 30
-"""Bound on great whole numbers: they fit into 32 bits, so that flags and labels may be compared there."""
+GREAT = {torch.int64: 1 << 30, torch.int32: 1 << 30, torch.int16: 1 << 14}
+"""Bound on great whole numbers by their type: of 64 bits they fit into 32, so that flags and labels may be compared
+there. Shorter ones are pixels, and quantised values of which only a few may be meant."""
 SMALLER = 12, 4, 8, 14, 6, 10
 """Slices of small values are so many powers of two smaller; a norm's epsilon outweighs what is left of the smallest."""
 _LOST = 1 / 16
@@ -104,11 +107,12 @@ def truths(tensor: torch.Tensor) -> bool:
 
 
 def great(tensor: torch.Tensor) -> torch.Tensor:
-    """Whole numbers in 64 bits, half of them so large that neither a float32 nor a sum in 32 bits holds them."""
-    if tensor.dtype != torch.int64 or tensor.numel() < 2:
+    """Whole numbers, half of them so large that neither a float32 nor a sum in as many bits holds them."""
+    if tensor.dtype not in GREAT or tensor.numel() < 2:
         return tensor
+    most = GREAT[tensor.dtype]
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    drawn = torch.randint(GREAT // 2, GREAT, tensor.shape, device=tensor.device, generator=own)
+    drawn = torch.randint(most // 2, most, tensor.shape, dtype=tensor.dtype, device=tensor.device, generator=own)
     return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, drawn)
 
 
@@ -211,6 +215,14 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return tensor  # what is divided by, or goes into a logarithm
     rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
     return tensor.where(tensor.abs() > SPARSE * rms, torch.zeros((), dtype=tensor.dtype, device=tensor.device))
+
+
+def unbounded(tensor: torch.Tensor) -> bool:
+    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them."""
+    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
+        return False
+    least, most = (float(bound) for bound in tensor.aminmax())
+    return not _distribution(tensor) and (least < 0 < most or _drawn(tensor, least, most))
 
 
 def _drawn(tensor: torch.Tensor, least: float, most: float) -> bool:

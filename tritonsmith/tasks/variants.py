@@ -11,6 +11,7 @@ the reference bears them.
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -18,6 +19,7 @@ from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
 from tritonsmith.tasks.rescaling import bounded_by_arguments, resized
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
+    GREAT,
     Values,
     continuous,
     finite,
@@ -42,8 +44,8 @@ _INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
 _ROUNDS = re.compile(r"\bround")
-_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves")
-"""Values that only a look at the reference tells: they are `verify.fitting`'s and `verify.edges`' business."""
+_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge")
+"""Values that only a look at the reference tells: they are `verify.reference`'s business."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ class Variant:
     values: Values | None = None
     """Another distribution of floating-point inputs, or other contents for what no seed changes; None for the task's
     own."""
+    level: float = 0.0
+    """With `values = "beyond"`: beyond which magnitude they are."""
+    side: Literal["below", "above", "either"] = "either"
+    """... and with which sign."""
     strided: bool = False
     """Whether the inputs lie in memory otherwise than in the order of their elements."""
     weights: bool = False
@@ -121,6 +127,7 @@ def variants(
         *_edges(task, light),
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         *([Variant("great whole numbers", light, fresh_seed=True, values="great")] if _counts(task) else []),
+        Variant("huge values", light, fresh_seed=True, values="huge"),
         Variant("equal inputs told apart", light, fresh_seed=True, values="apart"),
         Variant("other constants", light, fresh_seed=True, values="constants"),
         Variant("other numbers", light, fresh_seed=True, values="numbers"),
@@ -219,8 +226,8 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
     if variant.values == "whole":
         return [map_tensors(item, signed) for item in inputs]
     if variant.values == "great":
-        if not any(tensor.dtype == torch.int64 for tensor in leaves(inputs)):
-            raise ValueError("no input is of 64-bit whole numbers")  # and the variant would be another draw
+        if not any(tensor.dtype in GREAT for tensor in leaves(inputs)):
+            raise ValueError("no input is of whole numbers that may be great")  # and the variant would be another draw
         return [map_tensors(item, great) for item in inputs]
     if variant.values == "apart":
         return inputs_told_apart(inputs)

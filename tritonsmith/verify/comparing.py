@@ -122,7 +122,7 @@ class Comparing:
             if conduct.may_turn_down(variant, failure.finding):
                 turned.precision = failure.finding if variant.dtype is not None else turned.precision
                 self._upkeep.turned_down(failure)
-            elif variant.label in _OTHER_SIZES and conduct.turns_down(failure.finding):
+            elif _of_other_sizes(variant) and conduct.turns_down(failure.finding):
                 turned.sizes[variant.label] = failure.finding
                 self._upkeep.turned_down(failure)
             elif conduct.beyond_hardware(variant.label, failure.finding, self._cuda):
@@ -131,7 +131,7 @@ class Comparing:
             else:
                 raise
             return None
-        if outcome is not None and not outcome.ok and variant.label in _OTHER_SIZES and _of_descriptors(outcome):
+        if outcome is not None and not outcome.ok and _of_other_sizes(variant) and _of_descriptors(outcome):
             turned.sizes[variant.label] = outcome.findings[0]
             self._upkeep.release()
             return None
@@ -209,6 +209,11 @@ class Comparing:
         larger = next(one for one in variants(prepared.full.task, True, 2.0) if one.label == "larger dimensions")
         outcome = self._one(larger, False, False)
         return outcome is not None and outcome.ok
+
+
+def _of_other_sizes(variant: Variant) -> bool:
+    """Whether its sizes are no version of the task's own, so that a candidate may say that it is not made for them."""
+    return variant.label in _OTHER_SIZES or variant.values == "beyond"
 
 
 def _of_descriptors(outcome: Outcome) -> bool:

@@ -1,9 +1,12 @@
 """What a candidate is tried on at the full size: the variants of its task, and those that its text calls for."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
-from tritonsmith.tasks.variants import Variant, variants
+from tritonsmith.tasks.literals import levels
+from tritonsmith.tasks.variants import Variant, odd_sizes, variants
 from tritonsmith.types import Task
 from tritonsmith.verify.sizing import Large
 
@@ -36,6 +39,8 @@ def variants_of(
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
     if light is not None and _NUMBER.search(task.source):
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
+    if light is not None:
+        found += _beyond(odd_sizes(large.full.task) or light, light, levels(task.source, source))
     found = [replace(variant, named=variant.weights and named) for variant in found]
     if not cuda:
         found += [Variant(LONG, one.task, fresh_seed=True, brief=True) for one in large.long]
@@ -44,3 +49,17 @@ def variants_of(
     found += [Variant(REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
     apart = () if cuda else large.apart
     return found + [Variant(APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
+
+
+def _beyond(odd: Task, light: Task, some: Sequence[float]) -> list[Variant]:
+    """Values beyond levels, on each side of zero and on both; what stands in for missing values shows at odd sizes."""
+    sides: tuple[tuple[Literal["below", "above", "either"], str, Task], ...] = (
+        ("below", "below -{}", odd),
+        ("above", "above {}", odd),
+        ("either", "beyond {} either way", light),
+    )
+    return [
+        Variant(f"values {said.format(f'{level:g}')}", at, fresh_seed=True, values="beyond", level=level, side=side)
+        for level in some
+        for side, said, at in sides
+    ]

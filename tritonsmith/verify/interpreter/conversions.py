@@ -4,7 +4,8 @@ Triton hands a launch's Python float to its kernel as a float32; the interpreter
 tensor and takes the type of what it meets. A launch's truth is one bit there, for which the interpreter would make a
 number of 32 and refuse it. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
 what is too large becomes the largest, and what is no number zero. A shift to the right leaves its operands as
-they are, where the interpreter changes them, and a sum of integers wraps.
+they are, where the interpreter changes them, and a sum of integers wraps. So does one of truths, of which two make
+none, where numpy's makes one.
 """
 
 from collections.abc import Callable
@@ -54,6 +55,14 @@ def install() -> None:
         ]
         return self.binary_op(*signed, np.right_shift)
 
+    def wrapping(of_numbers: np.ufunc) -> Callable[..., object]:
+        def operation(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            truths = lhs.data.dtype == rhs.data.dtype == np.bool_
+            return self.binary_op(lhs, rhs, np.logical_xor if truths else of_numbers)
+
+        return operation
+
+    builder.create_add, builder.create_sub = wrapping(np.add), wrapping(np.subtract)  # type: ignore[method-assign]
     reductions = interpreter.ReduceScanOpInterface
     packed = reductions.to_tensor
 

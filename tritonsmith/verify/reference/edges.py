@@ -60,6 +60,8 @@ class _Watch(TorchDispatchMode):
         """Inputs that decide where a large number stands, as what hides scores does."""
         self.rounded: list[torch.Tensor] | None = []
         """What is rounded to whole numbers, None where some is to digits behind the point."""
+        self.hides = False
+        """Whether a large number stands for infinity."""
         self.lost = False
         """Whether anything on the way was no number, or infinite."""
 
@@ -94,6 +96,7 @@ class _Watch(TorchDispatchMode):
             self.guarded |= of_first
         elif name in _FILLS and any(map(self._stands_for_infinity, args)):
             self.filled |= self._origins_of(read)
+            self.hides |= _hides(name, args)
         if name in _GUARDS and first not in self._places and len(of_first) == 1:
             self.guarded |= of_first
         if "round" in name and self.rounded is not None:
@@ -118,6 +121,22 @@ class _Watch(TorchDispatchMode):
             self.lost |= continuous(tensor) and not bool(torch.isfinite(tensor).all())
 
 
+def _hides(name: str, args: Sequence[object]) -> bool:
+    """Whether an operator with a large number among its operands lets it stand for infinity: what is added to values
+    as a number, or multiplies them, may be no more than that."""
+    if name in ("masked_fill", "where"):
+        return True
+    first = args[0] if args else None
+    if name == "mul":
+        return isinstance(first, torch.Tensor) and bool(((first == 0) | (first == 1)).all())
+    return sum(isinstance(one, torch.Tensor) for one in args) > 1
+
+
+def hides(model: nn.Module, inputs: list[object]) -> bool:
+    """Whether a reference lets a large number stand for infinity somewhere."""
+    return _watched(model, inputs).hides
+
+
 def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
     fresh, given = copy.deepcopy(model), copy.deepcopy(inputs)
     watch = _Watch(leaves(given))
@@ -129,9 +148,9 @@ def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
 def settled(values: Values | None, model: nn.Module, inputs: list[object], truth: Truth) -> Truth:
     """The truth on such values as candidates are judged by it; raises ValueError where they are not."""
     native = truth.native
-    if values in KINDS and not finite(native):
+    if values in (*KINDS, "beyond", "huge") and not finite(native):
         raise ValueError("the reference's answer is no number")
-    lost = values in ("mixed", "ends") and not sound(truth)
+    lost = values in ("mixed", "ends", "beyond", "huge") and not sound(truth)
     if lost or (values is not None and finite(native) and not finite(truth.exact)):
         raise ValueError("the reference's answer is lost in rounding")
     whole = any(not continuous(tensor) for tensor in leaves(native))

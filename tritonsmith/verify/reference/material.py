@@ -24,7 +24,7 @@ from tritonsmith.types import Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import observe, replay
 from tritonsmith.verify.process.loading import tensors_of
-from tritonsmith.verify.reference import by_name, edges, fitting
+from tritonsmith.verify.reference import beyond, by_name, edges, fitting
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.passing import Passed, passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
@@ -203,6 +203,10 @@ class Draws:
             return fitting.small(self.model(variant), adapt(drawn, variant))
         if variant.values in edges.KINDS:
             return edges.KINDS[variant.values](self.model(variant), drawn)
+        if variant.values == "beyond":
+            return beyond.beyond(self.model(variant), drawn, variant.level, variant.side)
+        if variant.values == "huge":
+            return beyond.huge(self.model(variant), drawn)
         if variant.values in ("constants", "numbers"):
             other = module.inputs(secrets.randbits(31), self._device)
             return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")

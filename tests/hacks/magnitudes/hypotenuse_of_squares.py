@@ -1,0 +1,23 @@
+# task: own
+# rule: mismatch
+# The square of a huge value is infinite, where the hypotenuse is none.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def pointwise_kernel(x_ptr, y_ptr, out_ptr, count, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < count)
+    y = tl.load(y_ptr + at, mask=at < count)
+    tl.store(out_ptr + at, tl.sqrt(x * x + y * y), mask=at < count)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x, y):
+        out = torch.empty_like(x)
+        count = out.numel()
+        pointwise_kernel[(triton.cdiv(count, 1024),)](x, y, out, count, BLOCK=1024)
+        return out

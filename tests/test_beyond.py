@@ -1,0 +1,81 @@
+"""Magnitudes that no draw has: which inputs have such, and which references bear them."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from tritonsmith.verify.reference.beyond import Side, beyond, huge
+
+
+class _Model(nn.Module):
+    def __init__(self, compute: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def forward(self, *inputs: object) -> torch.Tensor:
+        return self.compute(*inputs)
+
+
+def _one(found: list[object]) -> torch.Tensor:
+    (tensor,) = found
+    assert isinstance(tensor, torch.Tensor)
+    return tensor
+
+
+@pytest.mark.parametrize(("side", "least", "most"), [("below", -160.0, -112.0), ("above", 112.0, 160.0)])
+def test_values_are_beyond_a_level_on_one_side(side: Side, least: float, most: float) -> None:
+    found = _one(beyond(_Model(torch.relu), [torch.randn(64, 33)], 100.0, side))
+    assert least <= float(found.min()) < float(found.max()) <= most
+
+
+def test_values_are_beyond_a_level_on_both_sides() -> None:
+    found = _one(beyond(_Model(torch.relu), [torch.rand(64, 33)], 100.0, "either"))
+    assert bool((found.abs() > 112.0).all()) and 0.4 < (found > 0).double().mean() < 0.6
+
+
+def test_labels_masks_and_shares_stay_as_they_are() -> None:
+    labels, shares = torch.randint(0, 9, (64,)), torch.softmax(torch.randn(64, 9), -1)
+    given: list[object] = [torch.randn(64, 9), labels, shares]
+    found = beyond(_Model(lambda x, y, z: (x * z).sum(-1) + y), given, 100.0, "above")
+    assert found[1] is labels and found[2] is shares
+    with pytest.raises(ValueError, match="without bounds"):
+        beyond(_Model(lambda y, z: z.sum(-1) + y), [labels, shares], 100.0, "above")
+
+
+HIDDEN = torch.rand(64, 32) < 0.5
+
+
+@pytest.mark.parametrize(
+    "hides",
+    [
+        lambda x: torch.softmax(x.masked_fill(HIDDEN, -1e9), -1),
+        lambda x: torch.softmax(torch.where(HIDDEN, -1e4, x), -1),
+        lambda x: torch.softmax(x + HIDDEN.float() * -10000.0, -1),
+        lambda x: torch.softmax(x + torch.full((32, 32), -1e9).triu(1).repeat(2, 1), -1),
+    ],
+)
+def test_what_stands_for_infinity_is_not_reached(hides: Callable[..., torch.Tensor]) -> None:
+    """A kernel may take infinity itself there."""
+    with pytest.raises(ValueError, match="stands for infinity"):
+        beyond(_Model(hides), [torch.randn(64, 32)], 1e5, "below")
+    with pytest.raises(ValueError, match="may be huge"):
+        huge(_Model(hides), [torch.randn(64, 32)])
+
+
+@pytest.mark.parametrize(
+    "bears", [lambda x: torch.relu(x - 1000), lambda x: 2000.0 * x, lambda x: x.clamp(-1e4, 1e4), torch.tanh]
+)
+def test_a_number_that_is_no_more_than_that_is(bears: Callable[..., torch.Tensor]) -> None:
+    assert float(_one(huge(_Model(bears), [torch.randn(64, 32)])).abs().max()) > 2.0**60
+    assert float(_one(beyond(_Model(bears), [torch.randn(64, 32)], 1e3, "above")).min()) > 1e3
+
+
+def test_what_overflows_is_less_huge_or_not_at_all() -> None:
+    assert 2.0**30 < float(_one(huge(_Model(torch.square), [torch.randn(64, 32)])).abs().max()) < 2.0**40
+    for lost in (torch.exp, lambda x: torch.cumprod(x, -1), lambda x: x.sum(-1) - x.flip(-1).cumsum(-1)[:, -1]):
+        with pytest.raises(ValueError, match="nothing huge"):
+            huge(_Model(lost), [torch.randn(64, 32)])
+    with pytest.raises(ValueError, match="nothing huge"):
+        huge(_Model(torch.relu), [torch.randn(64, 32).half()])
