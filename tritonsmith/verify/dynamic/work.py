@@ -209,6 +209,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
         with _unseen(self._launches):
             ours = bool(read) and all(map(self._copied, copies))
             alike = bool(copies) and not ours and all(map(self._ordered, copies))
+            # Who looks at an output, as Triton and the runner do, has made nothing of it: it is a kernel's cast.
+            looks = name == "detach" and ours and all(self._copied(t, self._given) for t in copies)
         before = {address(t) for t in tensors((args, named))}
         if name == "_local_scalar_dense":
             self._hand(read)
@@ -224,7 +226,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
         views = not (mutable or any(address(t) not in before for t in produced))
         if alike:
             self._alike += produced
-        if name.startswith("empty") or (views and not (ours and copies)):
+        if name.startswith("empty") or (views and (looks or not (ours and copies))):
             return result
         constant = is_constant(str(func))
         if read and not constant:
@@ -242,12 +244,13 @@ class Work(contextlib.AbstractContextManager["Work"]):
                 self._keep(produced)
         return result
 
-    def _copied(self, tensor: torch.Tensor) -> bool:
-        """Whether what a kernel wrote is what it was given, or what torch had made of that."""
+    def _copied(self, tensor: torch.Tensor, of: Sequence[torch.Tensor] | None = None) -> bool:
+        """Whether what a kernel wrote is what it was given, or what torch had made of that; or is one `of` others."""
         if self._room < 0 or tensor.untyped_storage().nbytes() > LIMIT:
             return False
         flat = tensor.detach().flatten()
-        known = [t.detach().flatten() for t in (*self._given, *self._kept) if t.numel() == flat.numel()]
+        others = (*self._given, *self._kept) if of is None else of
+        known = [t.detach().flatten() for t in others if t.numel() == flat.numel()]
         return any(_equal(flat, same) for other in known for same in _read_as(other, flat.dtype))
 
     def _in_order(self, tensor: torch.Tensor, sources: Sequence[torch.Tensor]) -> bool:
