@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 import torch
 from torch.utils import _pytree as pytree
 
+from tritonsmith.tasks.values import held, wide
+
 Place = pytree.KeyPath
 """Where something lies in nested lists, tuples and dicts."""
 _LONGEST = 1 << 24
@@ -43,8 +45,8 @@ def others(value: object, whole: Collection[int] = ()) -> Iterator[object]:
         yield from _numbers(value)
     elif isinstance(value, torch.Tensor):
         own = torch.Generator().manual_seed(secrets.randbits(31))
-        for other in _tensors(value.detach().cpu(), own, whole):
-            yield other.to(value.device, value.dtype)
+        for other in _tensors(wide(value.detach().cpu()), own, whole):
+            yield held(other, value.dtype).to(value.device)
 
 
 def _same(one: object, two: object) -> bool:

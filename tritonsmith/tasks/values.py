@@ -48,6 +48,41 @@ _LOST = 1 / 16
 """Share of values that are NaN there."""
 SPARSE = 1.6
 """What is nearer to zero than so many root mean squares becomes zero: 89 % of a normal distribution."""
+FLOAT8 = frozenset(
+    kind for name, kind in vars(torch).items() if name.startswith("float8_") and isinstance(kind, torch.dtype)
+)
+"""8-bit floats: torch stores and converts them, and computes with none. They are operands as they were quantised, so
+that a model in another precision has them as they are."""
+_KINDS = FLOAT8 | {
+    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64, torch.complex32,
+    torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32,
+    torch.uint64,
+}  # fmt: skip
+"""Types of tensors that a task may have."""
+
+
+def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers in a type that torch computes with: 8-bit floats as float32, which holds them all."""
+    return tensor.float() if tensor.dtype in FLOAT8 else tensor
+
+
+def held(values: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    """Values in another type; what an 8-bit float is too small for is the largest that it holds."""
+    if kind not in FLOAT8:
+        return values.to(kind)
+    bounds = torch.finfo(kind)
+    return values.clamp(bounds.min, bounds.max).to(kind)
+
+
+def scaled(tensor: torch.Tensor, factor: float) -> torch.Tensor:
+    """A tensor of floats times a factor; 8-bit ones times a power of two less where they would not hold the largest."""
+    return tensor * factor if tensor.dtype not in FLOAT8 else _fitted(wide(tensor) * factor, tensor.dtype)
+
+
+def _fitted(values: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    most, bound = float(values.abs().max()) if values.numel() else 0.0, torch.finfo(kind).max
+    over = math.ceil(math.log2(most / bound)) if bound < most < math.inf else 0
+    return held(values * 0.5**over, kind)
 
 
 def masks(inputs: list[object]) -> list[object]:
@@ -72,11 +107,13 @@ def mixed(inputs: list[object]) -> list[object]:
 
 
 def _of_either_sign(tensor: torch.Tensor) -> torch.Tensor:
-    return 1.25 * tensor - 0.75 * tensor.max()
+    real = wide(tensor)
+    return held(1.25 * real - 0.75 * real.max(), tensor.dtype)
 
 
 def _promises_little(tensor: torch.Tensor) -> bool:
     """Whether it holds numbers that `_drawn` knows, and no labels or probabilities."""
+    tensor = wide(tensor)
     if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
         return False
     least, most = (float(bound) for bound in tensor.aminmax())
@@ -85,12 +122,13 @@ def _promises_little(tensor: torch.Tensor) -> bool:
 
 def with_nan(tensor: torch.Tensor) -> torch.Tensor:
     """A few values that are no numbers, in a tensor of numbers."""
-    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
+    real = wide(tensor)
+    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((real == real.round()).all()):
         return tensor
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
     lost = torch.rand(tensor.shape, device=tensor.device, generator=own) < _LOST
     lost.view(-1)[0] = True
-    return tensor.masked_fill(lost, math.nan)
+    return held(real.masked_fill(lost, math.nan), tensor.dtype)
 
 
 def signed(tensor: torch.Tensor) -> torch.Tensor:
@@ -103,6 +141,7 @@ def signed(tensor: torch.Tensor) -> torch.Tensor:
 
 def truths(tensor: torch.Tensor) -> bool:
     """Whether it holds zeros and ones, both of them, and nothing else."""
+    tensor = wide(tensor)
     return bool(((tensor == 0) | (tensor == 1)).all()) and tensor.numel() > 0 and bool(tensor.min() < tensor.max())
 
 
@@ -160,7 +199,19 @@ def _varied(tensor: torch.Tensor) -> torch.Tensor:
 def finite(output: object) -> bool:
     """Whether nothing of an output is NaN or infinity."""
     told = [value for value in pytree.tree_leaves(output) if isinstance(value, float)]
-    return all(map(math.isfinite, told)) and all(bool(torch.isfinite(tensor).all()) for tensor in leaves(output))
+    return all(map(math.isfinite, told)) and all(bool(wide(tensor).isfinite().all()) for tensor in leaves(output))
+
+
+def check_kinds(tree: object) -> None:
+    """Raises TypeError where a tensor is of a kind with which nothing is computed or compared here.
+
+    These are quantised, sparse and nested ones, and types of fewer than eight bits.
+    """
+    for tensor in leaves(tree):
+        if tensor.layout != torch.strided or tensor.is_nested:
+            raise TypeError("a tensor that is sparse or nested is not judged; give its parts")
+        if tensor.dtype not in _KINDS:
+            raise TypeError(f"a tensor of {tensor.dtype} is not judged; give what it stands for, or its bytes")
 
 
 def leaves(tree: object) -> list[torch.Tensor]:
@@ -193,7 +244,13 @@ def continuous(tensor: torch.Tensor) -> bool:
 
 
 def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
-    """Other values of the kind that a task may rely on; a tensor of another kind stays as it is."""
+    """Other values of the kind that a task may rely on; a tensor of another kind stays as it is.
+
+    Of 8-bit floats large ones are as large as they may be, and small ones would be zeros; what has no sign is a scale.
+    """
+    if tensor.dtype in FLOAT8:
+        kept = values == "small" or torch.finfo(tensor.dtype).min > 0
+        return tensor if kept else _fitted(redistribute(wide(tensor), values), tensor.dtype)
     if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or _distribution(tensor):
         return tensor  # a scale, labels, a mask; probabilities or their logarithms
     least, most = (float(bound) for bound in tensor.aminmax())
@@ -218,8 +275,11 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
 
 
 def unbounded(tensor: torch.Tensor) -> bool:
-    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them."""
-    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
+    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them, and in
+    more than 8 bits."""
+    if not tensor.is_floating_point() or tensor.dtype in FLOAT8 or tensor.numel() < 2:
+        return False
+    if bool((tensor == tensor.round()).all()):
         return False
     least, most = (float(bound) for bound in tensor.aminmax())
     return not _distribution(tensor) and (least < 0 < most or _drawn(tensor, least, most))
@@ -275,10 +335,10 @@ def _symmetric(tensor: torch.Tensor) -> bool:
 def without_last(tensor: torch.Tensor) -> torch.Tensor:
     """Zeros for the last slice of the first dimension, and of the second of a symmetric matrix; what is positive,
     divided by or in a logarithm, stays so, unless it is as `torch.rand` draws it."""
-    fixed = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2
-    if fixed or bool((tensor == tensor.round()).all()) or _distribution(tensor):
+    fixed, real = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2, wide(tensor)
+    if fixed or bool((real == real.round()).all()) or _distribution(real):
         return tensor
-    if float(tensor.min()) > 0 and not _even(_of_one_scale(tensor)):
+    if float(real.min()) > 0 and not _even(_of_one_scale(real)):
         return tensor
     zeroed = torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
     if _symmetric(tensor):
@@ -292,8 +352,8 @@ def _distribution(tensor: torch.Tensor) -> bool:
     logarithms, probabilities = bool(bounds.max <= 0), bool(bounds.min >= 0)
     if not logarithms and not probabilities:
         return False
-    wide = tensor.exp() if logarithms else tensor
-    totals = [wide.sum(dim=dim) for dim in {-1, min(1, tensor.dim() - 1)}]
+    shares = tensor.exp() if logarithms else tensor
+    totals = [shares.sum(dim=dim) for dim in {-1, min(1, tensor.dim() - 1)}]
     return any(bool(torch.allclose(total, torch.ones_like(total), atol=1e-3)) for total in totals)
 
 

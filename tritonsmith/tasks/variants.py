@@ -19,6 +19,7 @@ from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
 from tritonsmith.tasks.rescaling import bounded_by_arguments, resized
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
+    FLOAT8,
     GREAT,
     Values,
     continuous,
@@ -30,6 +31,7 @@ from tritonsmith.tasks.values import (
     mixed,
     out_of_order,
     redistribute,
+    scaled,
     signed,
     truths,
     with_nan,
@@ -60,7 +62,7 @@ class Variant:
     factor: float = 1.0
     """What floating-point inputs are multiplied by."""
     dtype: torch.dtype | None = None
-    """Precision of model and inputs, None for the task's own."""
+    """Precision of model and inputs, None for the task's own; 8-bit floats keep theirs."""
     values: Values | None = None
     """Another distribution of floating-point inputs, or other contents for what no seed changes; None for the task's
     own."""
@@ -240,8 +242,9 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
         if tensor.is_floating_point():
             tensor = redistribute(tensor, variant.values) if variant.values else tensor
             label = several and variant.factor != 1.0 and truths(tensor)  # beside what it is a label of
-            tensor = tensor * variant.factor if variant.factor != 1.0 and not label else tensor
-            tensor = tensor.to(variant.dtype) if variant.dtype is not None else tensor
+            tensor = scaled(tensor, variant.factor) if variant.factor != 1.0 and not label else tensor
+            changed = variant.dtype is not None and tensor.dtype not in FLOAT8
+            tensor = tensor.to(variant.dtype) if changed else tensor
         return out_of_order(tensor) if variant.strided else tensor
 
     return [map_tensors(item, change) for item in inputs]

@@ -66,6 +66,7 @@ class Conversation:
         self._warm: Warm | None = None
         self._left: float | None = None
         self._scarce = scarce
+        self._doing = ""
         self.wanting = False
         """Whether a runner, when hardly any was left, or the judge was refused memory that others may have taken."""
 
@@ -103,6 +104,10 @@ class Conversation:
             return False
         return True
 
+    def at(self, doing: str) -> None:
+        """Note what the candidate is asked for from here on, in words, for who runs out of time."""
+        self._doing = f"; the time ran out {doing}"
+
     def has(self, mode: str) -> bool:
         """Whether a runner of this mode has the candidate loaded."""
         return mode in self._runners
@@ -132,7 +137,7 @@ class Conversation:
             find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
             reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
-            message = f"no answer within {self._timeout:g} s"
+            message = f"no answer within {self._timeout:g} s in total, for all that it is tried on{self._doing}"
             raise RunnerFailed(Finding(rule="timeout", message=message)) from error
         except wire.WireError as error:
             raise RunnerFailed(self._post_mortem(mode, error)) from error

@@ -137,6 +137,7 @@ class Forwards:
         """What a forward launches that is captured and not run; `lower` compiles it."""
         self._talk.load("capture", self._source, self._target)
         material = self.existing(variant)
+        self._talk.at(f"while launches were captured {_in_words(variant, material)}")
         self._weights = list(material.model.state_dict())
         self.build("capture", variant, material.model)
         return self._talk.ask("capture", {"do": "forward", "values": False}, material.inputs)[0]
@@ -148,6 +149,7 @@ class Forwards:
         """
         if not runs_without_data(self._task):
             return None
+        self._talk.at("while launches were captured at the task's own sizes")
         module = TaskModule.of(self._task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
         few = sum(tensor.nbytes for tensor in observe.tensors(tree["inputs"])) <= _ZEROS
@@ -164,6 +166,7 @@ class Forwards:
     def cover(self, task: Task) -> dict[str, object]:
         """How much of its outputs the candidate's kernels can store for a task, on tensors without data."""
         self.ready()
+        self._talk.at("while it was called without data")
         module = TaskModule.of(task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
         header: dict[str, object] = {"do": "cover", "seed": self.draws.weights, "programs": secrets.randbits(31)}
@@ -172,6 +175,7 @@ class Forwards:
     def often_at_own_sizes(self, most: int) -> dict[str, object]:
         """Call the candidate up to so many times on tensors without data of the task's own sizes; no kernel runs."""
         self.ready()
+        self._talk.at("while it was called without data, many times at the task's own sizes")
         module = TaskModule.of(self._task)
         tree = {"init": module.init_inputs(), "inputs": module.inputs(0, "meta")}
         header: dict[str, object] = {"do": "often at own sizes", "seed": self.draws.weights, "most": most}
@@ -182,6 +186,7 @@ class Forwards:
         those stored; None where they tell nothing. With it whether that is for what the candidate kept of a call
         without data, which a runner that has seen none would not have."""
         self.ready()
+        self._talk.at(f"while some programs of each launch ran {_in_words(variant, material)}")
         self._loaded = None
         self.build(self.mode, variant, material.model)
         room = bytes_of(material.truth) + sum(tensor.numel() for tensor in observe.tensors(material.truth.native))
@@ -191,12 +196,14 @@ class Forwards:
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
+        self._talk.at("while launches were compiled")
         return rows(self._talk.ask("capture", {"do": "compile", "whole": whole}, free=True)[0], "kernels")
 
     def compile(self, variant: Variant) -> dict[str, object]:
         """Compile on the GPU what a forward launches; the next `run` on this variant goes on from here."""
         self.ready()
         material = self.existing(variant)
+        self._talk.at(f"while launches were compiled {_in_words(variant, material)}")
         self.build(self.mode, variant, material.model)
         seen = self._compiled(material)
         self._loaded = variant, material
@@ -212,6 +219,7 @@ class Forwards:
     def run(self, variant: Variant, material: Material, again: bool = False, held: bool = False) -> Answer:
         """Build the candidate and call it on a variant; with `again`, or `held`, it keeps the inputs. It tells its
         effects, but for inputs that a GPU could not hold twice."""
+        self._talk.at(f"while values were computed {_in_words(variant, material)}")
         room, loaded = bytes_of(material.truth), self._loaded is not None and self._loaded[1] is material
         self._loaded = None
         if not loaded:
@@ -234,6 +242,7 @@ class Forwards:
 
     def refilled(self, inputs: list[object], truth: numerics.Truth) -> Answer:
         """Call the candidate once more, with new contents in the storage of the inputs that it kept."""
+        self._talk.at("while it was called again, on new contents in the same storage")
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
         return self._talk.ask(self.mode, header, inputs, bytes_of(truth))
 
@@ -260,6 +269,7 @@ class Forwards:
 
     def often(self, most: int) -> dict[str, object]:
         """Call the candidate up to so many times on what it was called on last; its kernels do not run."""
+        self._talk.at("while it was called many times, without its kernels")
         return self._talk.ask(self.mode, {"do": "often", "most": most})[0]
 
     def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
@@ -269,6 +279,12 @@ class Forwards:
             self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False, "effects": True}, earlier)
             header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
             return self._talk.ask(self.mode, header, inputs, room)
+
+
+def _in_words(variant: Variant, material: Material) -> str:
+    """What a candidate is tried on, for a message."""
+    shapes = ", ".join("x".join(map(str, tensor.shape)) or "()" for tensor in observe.tensors(material.inputs))
+    return f'on "{variant.label}" ({shapes or "no tensors"})'
 
 
 def bytes_of(truth: numerics.Truth) -> int:

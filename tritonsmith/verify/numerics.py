@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from tritonsmith.tasks.values import leaves
+from tritonsmith.tasks.values import FLOAT8, held, leaves, wide
 from tritonsmith.types import Mismatch
 from tritonsmith.verify.reference.ties import Pick
 
@@ -34,6 +34,15 @@ SUMS = (torch.float32, torch.float64)
 NEARBY = 16
 """Runs of the reference on inputs moved by rounding that tell which integers hang on it. Of two equal values the same
 one comes first in all of them once in 2 ** 15."""
+NEIGHBOURS = {torch.float16: 0.03, torch.bfloat16: 0.1}
+"""Share of 8-bit floats that may be the number beside the right one, where what is rounded to them was rounded to one
+of these before: of so many does the first rounding make a tie, or nearly (2 ** -7 and 2 ** -4 in `float8_e4m3fn`)."""
+NEIGHBOURS_ELSE = 0.01
+"""The same where it was not. Cutting off in place of rounding to nearest changes half of them."""
+_BESIDE = 0.03
+"""Share of the root mean square by which 8-bit floats near zero may be off: it is bfloat16's tolerance."""
+_FEW_NEIGHBOURS = 2
+"""So many may be in any case: a share of a few is none."""
 STRAYS = 0.05
 """For each integer that hangs on rounding, how many may lie outside of what these runs gave: ties of many values."""
 TIES = 0.25
@@ -176,6 +185,8 @@ def _values(
     if got.device != native.device:
         message = f"expected a tensor on {native.device.type}, got one on {got.device.type}"
         return Mismatch(variant=variant, output=path, message=message)
+    if native.dtype in FLOAT8:
+        return _eight_bits(exact, native, got, path, variant, truth)
     parts = list(_chunks(exact, native, got))
     if not native.is_floating_point() and not native.is_complex():
         # A tie may be broken in float64 otherwise than in float32; either is right.
@@ -207,6 +218,65 @@ def _values(
         at = [(_finite(g, n) - _true(e, n)).abs() >= greatest for e, n, g in parts]
         return _report(at, parts, native, path, variant, message)
     return _neglected(exact, native, got, path, variant) if truth.faint else None
+
+
+def _eight_bits(
+    exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str, truth: Truth
+) -> Mismatch | None:
+    """What is wrong with an output of 8-bit floats, None if nothing is.
+
+    Each value is the reference's, rounded from its own dtype or from float64, or seldom the number beside it: what lies
+    halfway between two falls to either by the last bit before. Two steps away it is wrong, unless that is little beside
+    the output's root mean square, as what is left of large summands is.
+    """
+    kind = native.dtype
+    parts = [(_as_held(e, n), wide(n), wide(g)) for e, n, g in _chunks(exact, native, got)]
+    shown = [(n, n, g) for _, n, g in parts]
+    if _any(misplaced := [_misplaced(n, g) for _, n, g in parts]):
+        message = "NaN or inf where the reference has none, or the reverse"
+        return _report(misplaced, shown, native, path, variant, message)
+    scale = math.sqrt(sum(float(t.double().square().sum()) for t, _, _ in parts) / native.numel())
+    own = [_steps(n, t, kind) for t, n, _ in parts]
+    errors = ((_finite(n, n) - t).abs().where(step > 1, 0.0) for (t, n, _), step in zip(parts, own, strict=True))
+    lost = max(float(error.max()) for error in errors)
+    off = [torch.minimum(_steps(g, t, kind), _steps(g, n, kind)) for t, n, g in parts]
+    allowed = _BESIDE * scale + 8 * lost
+    far = [(step > 1) & ((_finite(g, n) - t).abs() > allowed) for (t, n, g), step in zip(parts, off, strict=True)]
+    if _any(far):
+        return _report(far, shown, native, path, variant, "wrong values")
+    beside, own_beside = (sum(int((step > 0).sum()) for step in steps) for steps in (off, own))
+    if beside > _neighbours(native.numel(), own_beside, truth.kind):
+        message = (
+            f"{beside} of {native.numel()} values are beside the nearest in {_name(kind)}: not rounded to nearest?"
+        )
+        return _report([step > 0 for step in off], shown, native, path, variant, message)
+    faint = truth.faint and native.numel() <= _CHUNK
+    return _neglected(_as_held(exact, native), wide(native), wide(got), path, variant) if faint else None
+
+
+def _as_held(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
+    """The truth rounded to the 8-bit floats that the reference gives, in float32; zeros where it gives no number."""
+    return wide(held(_true(wide(exact), wide(native)), native.dtype))
+
+
+def _steps(one: torch.Tensor, other: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    """How many numbers of an 8-bit float lie from one to the other; none where either is no number."""
+    ranks = [_rank(values, kind) for values in (one, other)]
+    return (ranks[0] - ranks[1]).abs() * (one.isfinite() & other.isfinite())
+
+
+def _rank(values: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    """The places of values among all that an 8-bit float holds, zero's being 0."""
+    bits = values.to(kind).view(torch.uint8).to(torch.int16)
+    signed = torch.finfo(kind).min < 0
+    return bits.where(bits < 128, 128 - bits) if signed else bits
+
+
+def _neighbours(count: int, own: int, kind: torch.dtype) -> float:
+    """Of so many values how many may be the number beside the right one, where the reference's are so `own` times in
+    the precision of what it is given, `kind`."""
+    share = NEIGHBOURS.get(kind, NEIGHBOURS_ELSE)
+    return _FEW_NEIGHBOURS + share * count + min(4 * own, max(count / 4, own / 2))
 
 
 def sequential_error(terms: int, unit: float) -> float:
@@ -345,11 +415,16 @@ def _scale(parts: Sequence[Part], count: int) -> Scale:
 def _errors(part: Part, tolerance: float, scale: Scale) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Misplaced and wrong elements, and the numbers of both, the errors' sum of squares and the greatest error."""
     exact, native, got = part
-    misplaced = torch.where(native.isfinite(), ~got.isfinite(), ~((got == native) | (got.isnan() & native.isnan())))
+    misplaced = _misplaced(native, got)
     true = _true(exact, native)
     error = (_finite(got, native) - true).abs()
     wrong = error > tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst
     return misplaced, wrong, torch.stack([misplaced.sum().double(), wrong.sum(), error.square().sum(), error.max()])
+
+
+def _misplaced(native: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
+    """Where one has a number and the other has none, or another infinity."""
+    return torch.where(native.isfinite(), ~got.isfinite(), ~((got == native) | (got.isnan() & native.isnan())))
 
 
 def _true(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:

@@ -16,10 +16,11 @@ from torch import nn
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line, seeded
-from tritonsmith.tasks.values import finite, leaves, map_tensors
+from tritonsmith.tasks.values import FLOAT8, finite, leaves, map_tensors, wide
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, roofline
+from tritonsmith.verify.process.loading import in_precision
 from tritonsmith.verify.reference.truth import truth_of
 
 WEIGHTS, INPUTS, OTHERS = 101, 102, 103
@@ -151,7 +152,7 @@ def _case(variant: Variant) -> _Case:
     module = TaskModule.of(variant.task)
     model = module.model(WEIGHTS)
     if variant.dtype is not None:
-        model = model.to(variant.dtype)
+        model = in_precision(model, variant.dtype)
     inputs, others = adapt(module.inputs(INPUTS), variant), module.inputs(OTHERS)
     # What a control remembers is from before: from the task as given.
     others = [map_tensors(item, lambda t: _to(t, variant.dtype)) for item in others]
@@ -202,11 +203,13 @@ def _shaped(given: torch.Tensor, native: object) -> object | None:
 
 
 def _to(tensor: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
-    return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+    changed = dtype is not None and tensor.is_floating_point() and tensor.dtype not in FLOAT8
+    return tensor.to(dtype) if changed else tensor
 
 
 def _equal(one: object, two: object) -> bool:
     first, second = leaves(one), leaves(two)
     return len(first) == len(second) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(first, second, strict=True)
+        a.shape == b.shape and torch.equal(wide(a).nan_to_num(), wide(b).nan_to_num())
+        for a, b in zip(first, second, strict=True)
     )

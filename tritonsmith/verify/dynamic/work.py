@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tritonsmith import verify
+from tritonsmith.tasks.values import FLOAT8, wide
 from tritonsmith.verify.dynamic.observe import Launches, address, numbers, tensors
 
 LIMIT = 1 << 26
@@ -34,6 +35,8 @@ _SEVERAL = 8
 """Floats of an input from which on they are data, of which Python is handed a few at most."""
 _UNITS, _ROUNDING = 16.0, 1e-5
 """Units, and the share of a tensor's spread at least, by which rounding may change what is a multiple of another."""
+_UNIT8 = 0.5
+"""The same of 8-bit floats, of which sixteen units are twice the number itself."""
 READS = {
     "tolist", "numpy", "apply_", "map_", "map2_", "storage", "untyped_storage", "__repr__", "__str__", "__format__",
     "__array__", "__dlpack__", "__reduce_ex__", "__deepcopy__", "share_memory_",
@@ -169,8 +172,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
         on the way and undid afterwards: a change of signs, say."""
         if self._ordered(output) or not any(_orders(output, piece) for piece in self._alike):
             return False
-        values = [t.detach().flatten() for t in self._given if t.dtype == output.dtype]
-        return bool(values) and bool(torch.isin(output, torch.cat(values).to(output.device)).all())
+        values = [wide(t.detach()).flatten() for t in self._given if t.dtype == output.dtype]
+        return bool(values) and bool(torch.isin(wide(output), torch.cat(values).to(output.device)).all())
 
     def _ordered(self, tensor: torch.Tensor) -> bool:
         """Whether what a kernel wrote rises, or falls, with something of the same sizes that it was given."""
@@ -206,6 +209,8 @@ class Work(contextlib.AbstractContextManager["Work"]):
         with _unseen(self._launches):
             ours = bool(read) and all(map(self._copied, copies))
             alike = bool(copies) and not ours and all(map(self._ordered, copies))
+            # Who looks at an output, as Triton and the runner do, has made nothing of it: it is a kernel's cast.
+            looks = name == "detach" and ours and all(self._copied(t, self._given) for t in copies)
         before = {address(t) for t in tensors((args, named))}
         if name == "_local_scalar_dense":
             self._hand(read)
@@ -221,7 +226,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
         views = not (mutable or any(address(t) not in before for t in produced))
         if alike:
             self._alike += produced
-        if name.startswith("empty") or (views and not (ours and copies)):
+        if name.startswith("empty") or (views and (looks or not (ours and copies))):
             return result
         constant = is_constant(str(func))
         if read and not constant:
@@ -239,12 +244,13 @@ class Work(contextlib.AbstractContextManager["Work"]):
                 self._keep(produced)
         return result
 
-    def _copied(self, tensor: torch.Tensor) -> bool:
-        """Whether what a kernel wrote is what it was given, or what torch had made of that."""
+    def _copied(self, tensor: torch.Tensor, of: Sequence[torch.Tensor] | None = None) -> bool:
+        """Whether what a kernel wrote is what it was given, or what torch had made of that; or is one `of` others."""
         if self._room < 0 or tensor.untyped_storage().nbytes() > LIMIT:
             return False
         flat = tensor.detach().flatten()
-        known = [t.detach().flatten() for t in (*self._given, *self._kept) if t.numel() == flat.numel()]
+        others = (*self._given, *self._kept) if of is None else of
+        known = [t.detach().flatten() for t in others if t.numel() == flat.numel()]
         return any(_equal(flat, same) for other in known for same in _read_as(other, flat.dtype))
 
     def _in_order(self, tensor: torch.Tensor, sources: Sequence[torch.Tensor]) -> bool:
@@ -292,6 +298,7 @@ def _changed(source: torch.Tensor, cast: torch.Tensor) -> int:
         return 0
     if not source.is_floating_point():  # a narrower integer holds the remainder
         return int(((source != cast.to(source.dtype)) & (source != _poison(source.dtype))).sum())
+    source = wide(source)
     if not source.isfinite().any():
         return 0
     whole = (source == 0) | (source == 1) if cast.dtype == torch.bool else source == source.trunc()
@@ -317,8 +324,9 @@ def _orders(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     if not other.is_floating_point() or one.device != other.device:
         return False
-    order = other.detach().flatten().argsort()
-    steps, beside = (t.detach().flatten()[order].diff() for t in (one, other))
+    one, other = (wide(t.detach()).flatten() for t in (one, other))
+    order = other.argsort()
+    steps, beside = (t[order].diff() for t in (one, other))
     return bool(((steps > 0) == (beside > 0)).all() or ((steps < 0) == (beside > 0)).all()) and bool((steps != 0).any())
 
 
@@ -346,7 +354,8 @@ def resembles(output: torch.Tensor, piece: torch.Tensor) -> bool:
     if float(spread) == 0.0 or float(one.square().sum()) == 0.0:
         return False
     rest = one - shared / spread * other
-    rounding = _UNITS * torch.finfo(output.dtype).eps
+    units = _UNIT8 if output.dtype in FLOAT8 else _UNITS
+    rounding = units * torch.finfo(output.dtype).eps
     return float(rest.square().sum()) <= max(rounding, _ROUNDING) ** 2 * float(one.square().sum())
 
 
@@ -354,7 +363,7 @@ def rearranges(output: torch.Tensor, piece: torch.Tensor) -> bool:
     """Whether an output holds exactly the values of another tensor, in another order."""
     if output.numel() != piece.numel() or output.dtype != piece.dtype or not output.is_floating_point():
         return False
-    one, other = (t.detach().flatten() for t in (output, piece.to(output.device)))
+    one, other = (wide(t.detach()).flatten() for t in (output, piece.to(output.device)))
     if torch.equal(one, other):
         return False
     if any(map(torch.ne, one.aminmax(), other.aminmax())):  # nearly all: sorting takes several times the memory

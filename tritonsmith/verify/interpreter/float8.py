@@ -1,4 +1,5 @@
-"""Casts to 8-bit floats for Triton's interpreter, which loses the carry where a mantissa is rounded up to two.
+"""Casts to and from 8-bit floats for Triton's interpreter, which loses the carry where a mantissa is rounded up to two,
+and takes the bits of NaN for a number.
 
 Rounded to nearest even and saturated, as the hardware's `cvt.rn.satfinite` does (PTX ISA, section "cvt"); the formats
 are those of Micikevicius et al., FP8 Formats for Deep Learning, 2022. In numpy alone: torch is watched here.
@@ -22,10 +23,11 @@ class Format:
     mantissa: int
     bias: int
     most: float
-    """The largest finite value."""
+    """The largest finite value; behind it comes infinity, where a format has one, and NaN."""
+    infinite: bool
 
 
-FORMATS = {tl.float8e5: Format(2, 15, 57344.0), tl.float8e4nv: Format(3, 7, 448.0)}
+FORMATS = {tl.float8e5: Format(2, 15, 57344.0, True), tl.float8e4nv: Format(3, 7, 448.0, False)}
 _NAN = 0x7F
 
 
@@ -41,13 +43,29 @@ def bits(values: npt.NDArray[np.float32], form: Format) -> npt.NDArray[np.uint8]
     return np.where(np.isnan(values), _NAN, signed).astype(np.uint8)
 
 
+def numbers(raw: npt.NDArray[np.uint8], form: Format) -> npt.NDArray[np.float32]:
+    """What bits of a format stand for."""
+    size = (raw & 0x7F).astype(np.int32)
+    exponent, fraction = size >> form.mantissa, size & ((1 << form.mantissa) - 1)
+    whole = fraction + ((exponent > 0) << form.mantissa)  # a subnormal number has no leading one
+    found = np.ldexp(whole.astype(np.float32), np.maximum(exponent, 1) - form.bias - form.mantissa)
+    found = np.where(found > form.most, np.float32(np.nan), found)
+    if form.infinite:
+        found = np.where(size == 0x1F << form.mantissa, np.float32(np.inf), found)
+    return np.where(raw >= 0x80, -found, found).astype(np.float32)
+
+
 def install() -> None:
     """Teach the interpreter of this process; for the runner only."""
     builder = interpreter.InterpreterBuilder
     convert = builder.create_fp_to_fp
 
     def fp_to_fp(self, src, dst_type, rounding_mode):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        form = FORMATS.get(dst_type.scalar)
+        form, given = FORMATS.get(dst_type.scalar), FORMATS.get(src.dtype.scalar)
+        if given is not None:
+            src = TensorHandle(numbers(np.asarray(src.data), given), tl.float32)
+            if dst_type.scalar == tl.float32:
+                return src
         if form is None or src.dtype.scalar.is_fp8():
             return convert(self, src, dst_type, rounding_mode)
         values = np.asarray(widen(src).data).astype(np.float32)

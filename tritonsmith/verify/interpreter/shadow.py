@@ -29,6 +29,8 @@ from tritonsmith.verify.interpreter.threads import Addresses, Lanes, Threads
 
 NOBODY = -1
 _MAX_VIOLATIONS = 16
+_REMEDY = "mask the load with what was stored, or clear the memory first, even where the value is thrown away later"
+"""What to do about a load of memory that nothing has written."""
 _READS, _WRITES = "reads what another one stores", "writes where another one reads or stores"
 
 
@@ -318,7 +320,8 @@ class Shadow:
             return
         element = int(at[np.flatnonzero(missing)[0]]) // region.itemsize
         where = f"element {element} of {region.name} ({int(missing.sum())} such in one access)"
-        self._report("uninitialised", f"reads memory that nothing has written: {where}")
+        message = f"reads memory that nothing has written: {where}; {_REMEDY}"
+        self._report("uninitialised", message)
 
     def _race(self, region: Region, at: npt.NDArray[np.int64], others: npt.NDArray[np.int32], what: str) -> None:
         """Report the first byte that somebody uses as well."""

@@ -13,6 +13,7 @@ from types import ModuleType
 import torch
 from torch import nn
 
+from tritonsmith.tasks.values import FLOAT8, continuous
 from tritonsmith.verify.process import wire
 
 CANDIDATE = "candidate.py"
@@ -71,6 +72,18 @@ def _collect(module: nn.Module, prefix: str, found: dict[str, torch.Tensor], see
     for name, inner in (held.get("_modules") or {}).items():
         if isinstance(inner, nn.Module):
             _collect(inner, f"{prefix}{name}.", found, seen)
+
+
+def in_precision(model: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """The model with its numbers in another precision; 8-bit floats are weights as they were quantised, and stay."""
+    if not any(tensor.dtype in FLOAT8 for tensor in tensors_of(model).values()):
+        return model.to(dtype)
+
+    def change(tensor: torch.Tensor) -> torch.Tensor:
+        changed = continuous(tensor) and tensor.dtype not in FLOAT8
+        return tensor.to(dtype) if changed else tensor
+
+    return model._apply(change)
 
 
 def load_state(model: nn.Module, state: wire.Tree) -> list[str]:

@@ -204,7 +204,7 @@ class Session:
             raise TypeError("ModelNew is no nn.Module")
         dtype = header.get("dtype")
         if dtype:
-            model = model.to(getattr(torch, str(dtype)))
+            model = loading.in_precision(model, getattr(torch, str(dtype)))
         model = model.to(self.device)
         self.model = model
         self.weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()

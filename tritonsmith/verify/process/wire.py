@@ -24,6 +24,12 @@ Tree: TypeAlias = (
 _HEAD = struct.Struct("!QQ")
 MAX_HEADER = 8 << 20
 """Longest JSON header in bytes; PTX of a few kernels fits."""
+_AS_BYTES = {
+    "complex128": torch.complex128,
+    "complex32": torch.complex32,
+    "float8_e8m0fnu": torch.float8_e8m0fnu,
+}
+"""By name the types that safetensors does not carry."""
 _AT_ONCE = 1 << 20
 """Bytes up to which a frame is written, and read, in one piece: each one would wake the other side."""
 
@@ -60,8 +66,9 @@ def pack(tree: Tree, tensors: dict[str, torch.Tensor], locate: Callable[[torch.T
         return {"place": dict(locate(tree))}
     if isinstance(tree, torch.Tensor):
         name = str(len(tensors))
-        tensors[name] = tree
-        return {"tensor": name, "stride": list(tree.stride())}
+        raw = str(tree.dtype).removeprefix("torch.") in _AS_BYTES
+        tensors[name] = _bytes(tree) if raw else tree
+        return {"tensor": name, "stride": list(tree.stride())} | (dict(form(tree)) if raw else {})
     if isinstance(tree, torch.dtype):
         return {"dtype": str(tree).removeprefix("torch.")}
     if isinstance(tree, (list, tuple)):
@@ -85,7 +92,8 @@ def unpack(
         if kind == "place" and find is not None and isinstance(body, dict):
             return find(body)
         if kind == "tensor":
-            return _restride(tensors[body], node["stride"])
+            dense = _from_bytes(tensors[body], node) if "dtype" in node else tensors[body]
+            return _restride(dense, node["stride"])
         if kind == "dtype" and isinstance(dtype := getattr(torch, body), torch.dtype):
             return dtype
         if kind == "list":
@@ -96,9 +104,21 @@ def unpack(
             return {str(key): unpack(item, tensors, find) for key, item in body}
         if kind == "value" and (body is None or isinstance(body, (bool, int, float, str))):
             return body
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, RuntimeError) as error:
         raise WireError("malformed tree") from error
     raise WireError("malformed tree")
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().cpu().resolve_conj().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _from_bytes(raw: torch.Tensor, node: Mapping[str, object]) -> torch.Tensor:
+    """The tensor of a form; raises KeyError or RuntimeError where bytes are none of such a one."""
+    kind, shape = _AS_BYTES[str(node["dtype"])], node["shape"]
+    if not isinstance(shape, list) or raw.dtype != torch.uint8:
+        raise TypeError("no bytes of a tensor")
+    return raw.view(kind).reshape(shape)
 
 
 def _restride(dense: torch.Tensor, stride: list[int]) -> torch.Tensor:

@@ -19,6 +19,7 @@ from torch.nn.modules import module as registration
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.format import seeded
+from tritonsmith.tasks.values import held, wide
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.process.loading import tensors_of
 from tritonsmith.verify.reference.stand_ins import SMALL, constant, faint, louder, other_counts, signed
@@ -108,7 +109,7 @@ def _moved(begins: torch.Tensor, seed: int, turned: bool) -> torch.Tensor:
             factors = rows.view(-1, *[1] * (begins.dim() - 1)) + 0.4 * (factors - 1.0)
         if turned:
             factors *= torch.where(torch.rand(begins.shape) < _TURNED, -1.0, 1.0)
-    return (begins * factors.to(begins.device)).to(begins.dtype)
+    return held(wide(begins) * factors.to(begins.device), begins.dtype)
 
 
 def put_in(model: nn.Module, known: Weights) -> None:

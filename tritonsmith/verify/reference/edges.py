@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
-from tritonsmith.tasks.values import Values, continuous, finite, leaves, map_tensors
+from tritonsmith.tasks.values import Values, continuous, finite, held, leaves, map_tensors, wide
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.fitting import sound
@@ -107,7 +107,7 @@ class _Watch(TorchDispatchMode):
         if isinstance(one, torch.Tensor):
             if not one.is_floating_point() or not one.numel() or self._origins.get(address(one)):
                 return False
-            one = float(one.abs().max())
+            one = float(wide(one).abs().max())
         return isinstance(one, float | int) and _LARGE <= abs(one) < math.inf
 
     def _origins_of(self, read: Sequence[torch.Tensor]) -> frozenset[int]:
@@ -118,7 +118,7 @@ class _Watch(TorchDispatchMode):
         for tensor in (*made, *(read[:1] if in_place else ())):
             self._origins[address(tensor)] = self._origins.get(address(tensor), frozenset()) | origins
             self._alive.append(tensor)
-            self.lost |= continuous(tensor) and not bool(torch.isfinite(tensor).all())
+            self.lost |= continuous(tensor) and not bool(wide(tensor).isfinite().all())
 
 
 def _hides(name: str, args: Sequence[object]) -> bool:
@@ -128,7 +128,7 @@ def _hides(name: str, args: Sequence[object]) -> bool:
         return True
     first = args[0] if args else None
     if name == "mul":
-        return isinstance(first, torch.Tensor) and bool(((first == 0) | (first == 1)).all())
+        return isinstance(first, torch.Tensor) and bool(((wide(first) == 0) | (wide(first) == 1)).all())
     return sum(isinstance(one, torch.Tensor) for one in args) > 1
 
 
@@ -197,7 +197,7 @@ def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
     for operand in _watched(model, inputs).rounded or []:
         for place, tensor in enumerate(given):
             if (power := _power(tensor, operand)) is not None:
-                found[place] = ((tensor * power).floor() + 0.5) / power
+                found[place] = held(((wide(tensor) * power).floor() + 0.5) / power, tensor.dtype)
     changed = _put(inputs, found)
     rounded = _watched(model, changed).rounded or []
     halves = [(2 * operand == (2 * operand).round()) & (operand != operand.round()) for operand in rounded]
@@ -235,10 +235,10 @@ def _sown(tensor: torch.Tensor, values: Sequence[float], share: float) -> torch.
     """A share of places for the values in turn."""
     if not tensor.is_floating_point() or tensor.numel() < 2:
         return tensor
-    drawn, each = _draw(tensor), share / len(values)
+    drawn, each, sown = _draw(tensor), share / len(values), wide(tensor)
     for number, value in enumerate(values):
-        tensor = tensor.masked_fill((drawn >= number * each) & (drawn < (number + 1) * each), value)
-    return tensor
+        sown = sown.masked_fill((drawn >= number * each) & (drawn < (number + 1) * each), value)
+    return sown.to(tensor.dtype)
 
 
 def _ends(tensor: torch.Tensor, place: int, watch: _Watch) -> Iterator[torch.Tensor]:
@@ -250,14 +250,14 @@ def _ends(tensor: torch.Tensor, place: int, watch: _Watch) -> Iterator[torch.Ten
         return
     truths = bool(((tensor == 0) | (tensor == 1)).all())
     if truths and tensor.dim() > 1 and place in watch.guarded - watch.filled:
-        yield tensor * (_draw(tensor[..., :1]) >= _ROWS).to(tensor.dtype)
+        yield held(wide(tensor) * (_draw(tensor[..., :1]) >= _ROWS), tensor.dtype)
 
 
 def _power(tensor: torch.Tensor, operand: torch.Tensor) -> float | None:
     """The power of two that makes an operand of what was given, None where there is none."""
     if not tensor.is_floating_point() or tensor.numel() < 2 or tensor.numel() != operand.numel():
         return None
-    one, other = tensor.reshape(-1), operand.reshape(-1)
+    one, other = wide(tensor).reshape(-1), wide(operand).reshape(-1)
     at = int(one.abs().median(0).indices)  # the largest may be clamped
     power = float(other[at]) / float(one[at]) if float(one[at]) else 0.0
     exact = power > 0 and math.frexp(power)[0] == 0.5

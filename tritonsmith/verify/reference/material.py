@@ -18,12 +18,12 @@ from torch import nn
 
 from tritonsmith.tasks.dry import picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.values import finite, map_tensors
+from tritonsmith.tasks.values import check_kinds, finite, map_tensors
 from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import observe, replay
-from tritonsmith.verify.process.loading import tensors_of
+from tritonsmith.verify.process.loading import in_precision, tensors_of
 from tritonsmith.verify.reference import beyond, by_name, edges, fitting
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.passing import Passed, passed
@@ -232,7 +232,7 @@ class Draws:
             put_in(list(tensors_of(model).values()), known)
             return model
         model = module.model(self.weights, self._device)
-        return model.to(variant.dtype) if variant.dtype is not None else model
+        return in_precision(model, variant.dtype) if variant.dtype is not None else model
 
     def stand_ins(self, variant: Variant) -> StandIns:
         """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
@@ -322,6 +322,7 @@ class Draws:
             inputs = self.inputs(variant)
             model = self.model(variant)
             truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
+            check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task

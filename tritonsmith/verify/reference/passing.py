@@ -14,6 +14,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.format import seeded
+from tritonsmith.tasks.values import FLOAT8
 from tritonsmith.verify.dynamic.conduct import computes
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.dynamic.work import is_constant, rearranges, resembles
@@ -74,9 +75,13 @@ class _Lineage(TorchDispatchMode):
         return self._levels.get(address(tensor), _NOTHING)
 
     def resembles(self, output: torch.Tensor) -> bool:
-        """Whether an output is nearly what was given or computed before it, and not the same."""
-        others = (t for t in self._values if t.shape == output.shape and t.dtype == output.dtype)
-        return any(resembles(output, other) for other in others if not torch.equal(other, output))
+        """Whether an output is nearly what was given or computed before it, and not the same.
+
+        8-bit floats are what was computed before it, rounded to them.
+        """
+        narrow = output.dtype in FLOAT8
+        others = (t for t in self._values if t.shape == output.shape and (narrow or t.dtype == output.dtype))
+        return any(resembles(output, t) for t in others if t.dtype != output.dtype or not torch.equal(t, output))
 
     def rearranges(self, output: torch.Tensor) -> bool:
         """Whether an output holds the values of what was given or computed before it at other places."""

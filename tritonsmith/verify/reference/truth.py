@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded, used
-from tritonsmith.tasks.values import leaves, map_tensors
+from tritonsmith.tasks.values import FLOAT8, leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic.observe import numbers
 from tritonsmith.verify.numerics import Truth
@@ -124,6 +124,7 @@ def _unit(native: object, inputs: list[object]) -> float | None:
     Of equal values of half precision any one's place may be told, but beside those values alone: of a tie in what was
     given torch's documentation says which. Steps of a scale are found from halves in float32, where a quotient that is
     halfway between two of them (as many of halves are) falls to either: PTX's `div.full.f32` errs by two units.
+    8-bit floats that are given are such halves.
     """
     kinds = [{t.dtype for t in leaves(tree)} for tree in (native, inputs)]
     if all(kind.is_floating_point or kind.is_complex for kind in kinds[0]):
@@ -132,9 +133,10 @@ def _unit(native: object, inputs: list[object]) -> float | None:
     if halves:
         return max(torch.finfo(kind).eps for kind in halves)
     given = [kind for kind in kinds[1] if kind.is_floating_point]
-    if {*given} & {*_HALVES} and not kinds[0] <= _STEPS:
+    narrow = {*_HALVES, *FLOAT8}
+    if {*given} & narrow and not kinds[0] <= _STEPS:
         return None
-    return max(torch.finfo(torch.float32 if kind in _HALVES else kind).eps for kind in given) if given else None
+    return max(torch.finfo(torch.float32 if kind in narrow else kind).eps for kind in given) if given else None
 
 
 def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
