@@ -275,7 +275,7 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
 
 
 def unbounded(tensor: torch.Tensor) -> bool:
-    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them, and in
+    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them, of
     more than 8 bits."""
     if not tensor.is_floating_point() or tensor.dtype in FLOAT8 or tensor.numel() < 2:
         return False
