@@ -27,6 +27,8 @@ class Watching:
         """Whether the candidate counts its calls."""
         self.tickets = False
         """Whether its kernels do."""
+        self.keeps = False
+        """Whether they are given memory that it keeps."""
 
     def watched(self, seen: dict[str, object], anew: bool = False) -> list[Finding]:
         """What was seen of a forward against the policy; each call is asked, for the second one may be another.
@@ -61,6 +63,7 @@ class Watching:
         """Call a candidate again on what it was called on last, when it showed what is `seen`."""
         again, _ = self._forwards.repeated(truth)
         self.counted, self.tickets = conduct.counts(again), conduct.tickets(again)
+        self.keeps = conduct.keeps(again)
         return self.watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
 
     def at_own_sizes(self) -> list[Finding]:

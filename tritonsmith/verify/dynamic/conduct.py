@@ -320,6 +320,11 @@ def tickets(seen: Mapping[str, object]) -> bool:
     return _count(seen, "tickets") > 0
 
 
+def keeps(seen: Mapping[str, object]) -> bool:
+    """Whether kernels were given memory, besides inputs and weights, that was there before the call; see `kept`."""
+    return _count(seen, "older") > 0
+
+
 FROZEN = Finding(
     rule="cache",
     message="called on another number of rows than before the answer is wrong, and that of a new ModelNew is right: "

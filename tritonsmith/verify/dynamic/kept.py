@@ -94,6 +94,11 @@ class Kept:
                 memory += calls * rise
 
     @property
+    def older(self) -> int:
+        """How much of what the last call's launches were given was there before the last call with new contents."""
+        return sum(at in self._older for at, _ in self._last)
+
+    @property
     def steady(self) -> int:
         """How many storages hold numbers that rise by the same step with each call."""
         return len(self._steady)

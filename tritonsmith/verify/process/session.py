@@ -301,7 +301,7 @@ class Session:
                 self._counters.look(self.model, self.module)
                 seen["counters"] = len(self._counters.rising())
             seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
-            seen["tickets"] = self._memory.steady
+            seen["tickets"], seen["older"] = self._memory.steady, self._memory.older
         self.launches.let_go()
         self.outputs = [output]
         self._answer = answer
