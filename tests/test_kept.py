@@ -8,7 +8,7 @@ from judging import DOUBLE, FORWARD, HEAD, SUITE, double, judge
 
 from tritonsmith.types import Verdict
 from tritonsmith.verify.dynamic import conduct
-from tritonsmith.verify.dynamic.kept import _EACH, Kept
+from tritonsmith.verify.dynamic.kept import _EACH, LEAPS, Kept
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.pool import Verifier
 
@@ -170,3 +170,41 @@ def test_scratch_memory_that_is_written_anew_passes(verifier: Verifier, monkeypa
 def test_who_keeps_nothing_is_not_asked_again(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict, asked = _by_memory_alone(verifier, monkeypatch, "double", double(FORWARD))
     assert verdict.correct and not asked
+
+
+def _used(*calls: tuple[torch.Tensor, torch.Tensor]) -> Kept:
+    """After calls with new contents that each wrote the second of its pair into the first."""
+    kept = Kept()
+    kept.meet([memory for memory, _ in calls], ())
+    for memory, new in calls:
+        kept.before()
+        memory.copy_(new)
+        kept.after({memory.untyped_storage().data_ptr()})
+    return kept
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64, torch.float32, torch.float64])
+def test_what_rises_by_one_step_goes_on_by_it(kind: torch.dtype) -> None:
+    memory = torch.zeros(4, dtype=kind)
+    step = torch.tensor([3, 0, 0, 1], dtype=kind)
+    kept = _used((memory, step), (memory, 2 * step))
+    assert kept.steady == 1
+    kept.leap(LEAPS[0])
+    assert memory.tolist() == [3 * LEAPS[0] + 6, 0, 0, LEAPS[0] + 2]
+
+
+def test_whole_numbers_have_room_for_where_they_go_on_to() -> None:
+    memory = torch.zeros(1, dtype=torch.int32)
+    kept = _used((memory, torch.tensor([1000])), (memory, torch.tensor([2000])))
+    for leap in LEAPS:
+        kept.leap(leap)
+    assert 1 << 30 < int(memory) <= torch.iinfo(torch.int32).max
+    assert (int(memory) - 2000) % (1000 * LEAPS[0]) == 0
+
+
+def test_what_is_written_anew_turns_or_rises_otherwise_counts_nothing() -> None:
+    flag, scratch, uneven = torch.zeros(1, dtype=torch.int32), torch.zeros(3), torch.zeros(1)
+    assert not _used((flag, torch.ones(1)), (flag, torch.zeros(1))).steady
+    assert not _used((scratch, torch.tensor([0.5, 1.0, 2.0])), (scratch, torch.tensor([1.0, 2.0, 4.0]))).steady
+    assert not _used((uneven, torch.ones(1)), (uneven, 3 * torch.ones(1))).steady
+    assert not _used((scratch, torch.full((3,), torch.nan)), (scratch, torch.full((3,), torch.inf))).steady

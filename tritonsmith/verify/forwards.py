@@ -17,6 +17,7 @@ from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFai
 from tritonsmith.verify.dynamic import conduct, observe
 from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.process import wire
+from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
 from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.room import Room
@@ -257,6 +258,17 @@ class Forwards:
         with self._room.beside():
             return self._talk.ask(self.mode, {"do": "forward", "kept": True, "values": False})[0]
 
+    def anew(self, inputs: list[object], truth: numerics.Truth) -> Answer:
+        """Call the candidate once more, on inputs that it may have seen, in memory of their own."""
+        with self._room.beside():
+            return self._talk.ask(self.mode, {"do": "forward"}, inputs, bytes_of(truth))
+
+    def retrain(self, weights: Weights, moved: bool = False) -> list[str]:
+        """Give the candidate's weights other contents; the names of those that it has. See `process.retrained`."""
+        tree = {name: list(row) for name, row in weights.items()}
+        found = self._talk.ask(self.mode, {"do": "retrain", "moved": moved}, tree)[0].get("found")
+        return [name for name in weights if name in found] if isinstance(found, list) else []
+
     def put_back(self, piece: int, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on what it was called on last, a piece of its memory as it was before."""
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "put_back": piece}
@@ -266,6 +278,11 @@ class Forwards:
         """Call the candidate once more, with new contents, as one that has counted `far` calls."""
         header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
         return self._talk.ask(self.mode, {**header, "far": far}, inputs, bytes_of(truth))
+
+    def leapt(self, calls: int, inputs: list[object], truth: numerics.Truth) -> Answer:
+        """Call the candidate once more, with new contents, as one whose kernels have counted so many further calls."""
+        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
+        return self._talk.ask(self.mode, {**header, "leap": calls}, inputs, bytes_of(truth))
 
     def often(self, most: int) -> dict[str, object]:
         """Call the candidate up to so many times on what it was called on last; its kernels do not run."""

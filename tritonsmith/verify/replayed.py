@@ -15,6 +15,7 @@ from tritonsmith.verify.conversation import RunnerFailed
 from tritonsmith.verify.dynamic import replay
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
+from tritonsmith.verify.reused import Reused
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.upkeep import Upkeep
@@ -39,6 +40,7 @@ class Replayed:
         """`calls` is how often a candidate is called that might count them, 0 where it cannot."""
         self._prepared, self._forwards, self._eyes = prepared, forwards, eyes
         self._room, self._upkeep, self._calls = room, upkeep, calls
+        self._reused = Reused(forwards, eyes)
 
     def outcome(self, seen: dict[str, object], held: list[tuple[torch.Size, torch.dtype]], rebuild: bool) -> Outcome:
         """What is held against it there; `seen` is what the last forward showed, `held` what its inputs are like.
@@ -70,6 +72,8 @@ class Replayed:
                 findings = self._eyes.repeated(seen, same[-1][1])
             findings = findings or self._upkeep.integrity()
             findings = findings or self._many_calls_later(same)
+            if same and not findings and (self._calls or self._eyes.keeps):  # what keeps nothing is new in each call
+                findings = self._reused.findings(variant, same)
             self._upkeep.release()
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
@@ -80,6 +84,8 @@ class Replayed:
         findings: list[Finding] = []
         if contents and self._eyes.counted:
             findings = self._eyes.much_later(contents)
+        elif contents and self._eyes.tickets:  # where both count, either goes by the other
+            findings = self._eyes.leapt(contents)
         if contents and not findings and self._calls:
             findings = self._eyes.often(self._calls, *contents[0])
         return findings

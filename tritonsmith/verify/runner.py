@@ -12,7 +12,7 @@ import torch
 
 from tritonsmith.verify import sizing
 from tritonsmith.verify.dynamic import sampled
-from tritonsmith.verify.process import clocked, raised, sizeless, wire
+from tritonsmith.verify.process import clocked, raised, retrained, sizeless, wire
 from tritonsmith.verify.process.session import Answer, Session
 
 
@@ -27,6 +27,7 @@ def main(channel: socket.socket) -> None:
         "build": session.build,
         "forward": session.forward,
         "often": session.often,
+        "retrain": partial(retrained.answer, session),
         "compile": session.compile,
         "whole": partial(sizeless.whole, session),
         "cover": partial(sizeless.cover, session),

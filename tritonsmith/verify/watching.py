@@ -3,6 +3,7 @@
 Compares no values but those of calls that are made for it alone. Which forwards there are, and when, is `trial`'s.
 """
 
+import itertools
 from collections.abc import Callable
 
 from tritonsmith.tasks.variants import Variant
@@ -24,6 +25,10 @@ class Watching:
         self._forwards, self._tiny = forwards, tiny
         self.counted = False
         """Whether the candidate counts its calls."""
+        self.tickets = False
+        """Whether its kernels do."""
+        self.keeps = False
+        """Whether they are given memory that it keeps."""
 
     def watched(self, seen: dict[str, object], anew: bool = False) -> list[Finding]:
         """What was seen of a forward against the policy; each call is asked, for the second one may be another.
@@ -57,7 +62,8 @@ class Watching:
     def repeated(self, seen: dict[str, object], truth: numerics.Truth) -> list[Finding]:
         """Call a candidate again on what it was called on last, when it showed what is `seen`."""
         again, _ = self._forwards.repeated(truth)
-        self.counted = conduct.counts(again)
+        self.counted, self.tickets = conduct.counts(again), conduct.tickets(again)
+        self.keeps = conduct.keeps(again)
         return self.watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
 
     def at_own_sizes(self) -> list[Finding]:
@@ -82,6 +88,20 @@ class Watching:
                         return findings
                     if numerics.compare(truth, output, "after many calls") is not None:
                         return [conduct.COUNTED]
+        except RunnerFailed as failure:
+            if failure.finding.rule != "exception":
+                raise
+        return []
+
+    def leapt(self, contents: list[tuple[list[object], numerics.Truth]]) -> list[Finding]:
+        """Call a candidate whose kernels count as if they had counted many calls; one that then fails tells nothing."""
+        try:
+            for calls, (inputs, truth) in zip(kept.LEAPS, itertools.cycle(contents)):
+                seen, output = self._forwards.leapt(calls, inputs, truth)
+                if findings := self.watched(seen) or self.effects(seen):
+                    return findings
+                if numerics.compare(truth, output, "after many calls") is not None:
+                    return [conduct.COUNTED]
         except RunnerFailed as failure:
             if failure.finding.rule != "exception":
                 raise

@@ -1,5 +1,5 @@
 # task: own
-# The weight is turned into columns at the first call; grids of many programs afterwards are all alike.
+# The weight is turned into columns where it became another, at the first call alone here; later grids are all alike.
 import torch
 import triton
 import triton.language as tl
@@ -18,12 +18,13 @@ class ModelNew(nn.Module):
     def __init__(self, wide):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(wide, wide) * 0.1)
-        self.turned = None
+        self.turned, self.of = None, None
         self.scratch = []
 
     def forward(self, x):
-        if self.turned is None:
-            self.turned = self.weight.t().contiguous()
+        now = (self.weight._version, self.weight.data_ptr())
+        if self.of != now:
+            self.turned, self.of = self.weight.t().contiguous(), now
         out = torch.empty_like(x)
         add_kernel[(triton.cdiv(x.numel(), 1024),)](x, self.turned, out, x.numel(), BLOCK=1024)
         return out

@@ -315,6 +315,28 @@ def counts(seen: Mapping[str, object]) -> bool:
 COUNTED = Finding(rule="cache", message="after many calls the answer is another one: forward counts them")
 
 
+def tickets(seen: Mapping[str, object]) -> bool:
+    """Whether kernels count, call by call, in memory that forward keeps; see `kept`."""
+    return _count(seen, "tickets") > 0
+
+
+def keeps(seen: Mapping[str, object]) -> bool:
+    """Whether kernels were given memory, besides inputs and weights, that was there before the call; see `kept`."""
+    return _count(seen, "older") > 0
+
+
+FROZEN = Finding(
+    rule="cache",
+    message="called on another number of rows than before the answer is wrong, and that of a new ModelNew is right: "
+    "forward keeps a size, or memory of a size, of an earlier call",
+)
+STALE = Finding(
+    rule="cache",
+    message="after a first call the model's weights were given other contents, as training and loading do, and the "
+    "answer is not that of these weights: forward keeps what it made of the old ones; make it anew in each call",
+)
+
+
 def did_otherwise(seen: Mapping[str, object]) -> list[Finding]:
     """What a forward that is called by the thousand on the same contents did otherwise at last; see `unrun`."""
     if not isinstance(changed := seen.get("changed"), str) or not changed:

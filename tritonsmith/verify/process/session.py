@@ -232,8 +232,9 @@ class Session:
         `keep` holds on to the inputs afterwards, for `forward` to be called again with `kept` and no tree;
         with `refill` the tree is written into their storage first, and with `put_back` a piece of memory that it keeps
         holds something else than the last call left there; see `kept`.
-        With `far` it has counted so many calls already. `effects` asks for what calls change and keep. A `brief` one
-        that raises, or is stopped for it takes many programs, tells no more than that; a `patient` one has longer.
+        With `far` it has counted so many calls already, with `leap` its kernels have. `effects` asks for what calls
+        change and keep. A `brief` one that raises, or is stopped for it takes many programs, tells no more than that; a
+        `patient` one has longer.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -245,6 +246,8 @@ class Session:
         if (far := header.get("far")) is not None:
             calls = self._counters.advance(int(str(far)))
             self._memory.advance(self._memory.counted(), calls)
+        if (leap := header.get("leap")) is not None:
+            self._memory.leap(int(str(leap)))
         if header.get("refill"):
             replay.refill(self.kept, tree)
             self._memory.before()
@@ -298,6 +301,7 @@ class Session:
                 self._counters.look(self.model, self.module)
                 seen["counters"] = len(self._counters.rising())
             seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
+            seen["tickets"], seen["older"] = self._memory.steady, self._memory.older
         self.launches.let_go()
         self.outputs = [output]
         self._answer = answer

@@ -10,7 +10,7 @@ task's code, never a candidate's.
 import secrets
 import threading
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -24,7 +24,7 @@ from tritonsmith.types import Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import observe, replay
 from tritonsmith.verify.process.loading import in_precision, tensors_of
-from tritonsmith.verify.reference import beyond, by_name, edges, fitting
+from tritonsmith.verify.reference import beyond, by_name, edges, fitting, reused
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.passing import Passed, passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
@@ -78,6 +78,19 @@ class Replays:
     habits: Habits
     again: list[tuple[list[object], numerics.Truth]]
     """Empty where the reference remembers; see `Draws.following`."""
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """What one model is used on for, after it has answered the first of a variant's `Replays`; see `reused`."""
+
+    first: list[object]
+    rows: tuple[list[object], numerics.Truth] | None
+    """More rows than before."""
+    weights: Weights
+    """Other contents for its weights, with what they begin with."""
+    trained: numerics.Truth | None
+    """What it answers with these to the same inputs."""
 
 
 @dataclass
@@ -186,6 +199,24 @@ class Draws:
         if replay.holds_inputs(model, calls):
             return []
         return [(calls[n], truth_of(model, calls[n], calls[:n])) for n in range(1, len(calls))]
+
+    def reuse(self, variant: Variant, first: list[object], second: list[object]) -> Reuse:
+        """What one model is used on for that has answered `first`; `second` are other inputs of the same shapes."""
+        with self._slot("reuse", variant) as slot:
+            if isinstance(slot.kept, Reuse) and slot.kept.first is first:
+                return slot.kept
+            rows, weights = reused.more_rows(self.model(variant), first, second), Weights()
+            with suppress(TaskError):  # there is none
+                weights = self.by_name(replace(variant, weights=True, named=True))
+            made = Reuse(first, rows, weights, self.trained(variant, weights, first) if weights else None)
+            if self._supply.keeps(self, _size(made)):
+                slot.kept = made
+                self._prepare([truth for truth in (rows[1] if rows else None, made.trained) if truth is not None])
+            return made
+
+    def trained(self, variant: Variant, weights: Weights, inputs: list[object]) -> numerics.Truth | None:
+        """What one model answers that has answered these inputs, and whose weights became others; see `reused`."""
+        return reused.trained(self.model(variant), weights, inputs)
 
     def habits(self, variant: Variant) -> Habits:
         """What the reference does besides giving an answer, seen on a variant unless it is known."""
@@ -365,9 +396,14 @@ def _single(model: nn.Module) -> bool:
     return any(value is not None and abs(value) >= SMALL for value in found)
 
 
-def _size(value: Material | Replays) -> int:
-    if isinstance(value, Replays):
-        parts: list[object] = [[inputs, truth.exact, truth.native] for inputs, truth in value.again]
+def _size(value: Material | Replays | Reuse) -> int:
+    parts: list[object]
+    if isinstance(value, Reuse):
+        truths = [truth for truth in (value.rows[1] if value.rows else None, value.trained) if truth is not None]
+        parts = [value.rows[0] if value.rows else [], *[[truth.exact, truth.native] for truth in truths]]
+        parts += [list(row) for row in value.weights.values()]
+    elif isinstance(value, Replays):
+        parts = [[inputs, truth.exact, truth.native] for inputs, truth in value.again]
     else:
         truth = value.truth
         parts = [value.inputs, list(value.model.state_dict().values()), truth.exact, truth.native]
