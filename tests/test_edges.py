@@ -33,6 +33,16 @@ def _found(
     return found  # type: ignore[return-value]
 
 
+@pytest.mark.parametrize("values", ["beyond", "huge"])
+def test_an_answer_that_is_next_to_nothing_is_not_asked_for(values: Values) -> None:
+    """Far below zero mish is x log(1 + e^x), of which an honest kernel has no digit left."""
+    inputs: list[object] = [-22.0 - 10.0 * torch.rand(64, 33)]
+    faint, other = (_Model(compute) for compute in (F.mish, torch.abs))
+    with pytest.raises(ValueError, match="next to nothing"):
+        settled(values, faint, inputs, truth_of(faint, inputs))
+    assert settled(values, other, inputs, truth_of(other, inputs)).faint
+
+
 @pytest.mark.parametrize(
     "compute",
     [

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from tritonsmith.source import parse, walk
 
-LEAST, MOST = 8.0, 1e7
-"""Bounds on such numbers: draws come to the least of them anyway, and what is beyond the largest stands for infinity in
-honest kernels too, where no input is as large."""
+LEAST, MOST = 16.0, 1e7
+"""Bounds on such numbers: kernels are tried on values up to some hundred anyway, and what is beyond the largest stands
+for infinity in honest kernels too, where no input is as large."""
 SEVERAL = 3
 """Levels at most: each costs as many forwards as there are sides."""
 _APART = 1.25

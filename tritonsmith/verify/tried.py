@@ -15,6 +15,8 @@ REST = "one size near the task's own, and odd, with rising values"
 APART = "sizes in the task's own order"
 OPPOSITE = "other weights, single numbers negative"
 _LOOP = re.compile(r"\brange\(|\bwhile\b")
+_THROUGH_WHOLE = re.compile(r"\bu?int32\b")
+"""What the text of a candidate has in it whose values may go through whole numbers of 32 bits, where no huge ones fit."""
 _NUMBER = re.compile(r"\bParameter\(|\bPReLU\(")
 """What the text of a task has in it that has a single number as a weight."""
 
@@ -37,6 +39,8 @@ def variants_of(
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
+    if _THROUGH_WHOLE.search(source):
+        found = [variant for variant in found if variant.values != "huge"]
     if light is not None and _NUMBER.search(task.source):
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
     if light is not None:

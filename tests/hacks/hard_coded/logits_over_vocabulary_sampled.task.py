@@ -2,7 +2,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-B = 256
+B = 176
 V = 50257
 
 

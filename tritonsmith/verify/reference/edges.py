@@ -37,6 +37,10 @@ _FILLS = {"masked_fill", "where", "mul", "add", "sub", "rsub"}
 _LARGE = 1000.0
 """Numbers as large as that stand for minus infinity where a mask fills them in; a kernel may take infinity itself."""
 _LOSSES = {"nll_loss_forward", "nll_loss2d_forward"}
+_FAR: tuple[Values, ...] = ("beyond", "huge")
+_FAINT = 1e-3
+"""Root mean square of an answer to values far out that is next to nothing: a logarithm of one and little more is
+rounding in an honest kernel, which computes it as it does any other."""
 _UNTOLD = -100
 """The label that torch's losses leave out where nobody names one: few who write such a loss know of it."""
 
@@ -148,9 +152,11 @@ def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
 def settled(values: Values | None, model: nn.Module, inputs: list[object], truth: Truth) -> Truth:
     """The truth on such values as candidates are judged by it; raises ValueError where they are not."""
     native = truth.native
-    if values in (*KINDS, "beyond", "huge") and not finite(native):
+    if values in (*KINDS, *_FAR) and not finite(native):
         raise ValueError("the reference's answer is no number")
-    lost = values in ("mixed", "ends", "beyond", "huge") and not sound(truth)
+    lost = values in ("mixed", "ends", *_FAR) and not sound(truth)
+    if values in _FAR and any(continuous(one) and float(_rms(one)) < _FAINT for one in leaves(native)):
+        raise ValueError("the reference's answer is next to nothing")
     if lost or (values is not None and finite(native) and not finite(truth.exact)):
         raise ValueError("the reference's answer is lost in rounding")
     whole = any(not continuous(tensor) for tensor in leaves(native))
@@ -207,6 +213,10 @@ def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
     if not all(bool(half.any()) for half in halves):
         raise ValueError("nothing is halfway")
     return changed
+
+
+def _rms(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vector_norm(wide(tensor).double()) / max(tensor.numel(), 1) ** 0.5
 
 
 KINDS: Mapping[Values | None, Callable[[nn.Module, list[object]], list[object]]] = {
