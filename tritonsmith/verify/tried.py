@@ -16,7 +16,7 @@ APART = "sizes in the task's own order"
 OPPOSITE = "other weights, single numbers negative"
 _LOOP = re.compile(r"\brange\(|\bwhile\b")
 _THROUGH_WHOLE = re.compile(r"\bu?int32\b")
-"""What the text of a candidate has in it whose values may go through whole numbers of 32 bits, where no huge ones fit."""
+"""What a candidate's text has in it whose values may go through whole numbers of 32 bits, which hold no huge ones."""
 _NUMBER = re.compile(r"\bParameter\(|\bPReLU\(")
 """What the text of a task has in it that has a single number as a weight."""
 
