@@ -17,6 +17,7 @@ Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` 
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,13 +139,16 @@ class Steps:
         self.stopped = threading.Event()
 
     def do(self, name: str, command: Sequence[str], on: Sequence[int] = (), gpu: int | None = None) -> None:
-        """Run a command, on some of the cores and one GPU (else all); raises UserError where it fails."""
+        """Run a command, on some of the cores and one GPU (else all); raises UserError where it fails. A thread that
+        was given cores keeps them."""
         if name in self.done:
             return
         if self.stopped.is_set():
             raise UserError(f"{name} was not begun")
-        own = ["setpriv", "--pdeathsig", "TERM"]  # also where this process has no time to end them
-        own += ["taskset", "-c", ",".join(map(str, on))] if on else []
+        # Else it would go on where this process has no time to end it; not every image has the program.
+        own = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+        if on:
+            os.sched_setaffinity(0, on)  # this thread's, which the process it starts has too
         environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
         if gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = str(gpu)

@@ -4,6 +4,7 @@ import inspect
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,9 @@ def test_nothing_is_begun_once_a_step_was_stopped(tmp_path: Path) -> None:
 def test_a_step_runs_on_its_cores_alone(tmp_path: Path) -> None:
     mine = sorted(os.sched_getaffinity(0))
     told = "import os, sys; open(sys.argv[1], 'w').write(repr(sorted(os.sched_getaffinity(0))))"
-    Steps(tmp_path).do("one", [sys.executable, "-c", told, str(tmp_path / "cores")], mine[:1])
+    command = [sys.executable, "-c", told, str(tmp_path / "cores")]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(Steps(tmp_path).do, "one", command, mine[:1]).result()
     assert (tmp_path / "cores").read_text() == repr(mine[:1])
     assert [core for part in shares(1) for core in part] == mine
     assert all(part for part in shares(len(mine) + 3))
