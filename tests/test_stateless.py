@@ -91,7 +91,16 @@ def test_text_that_is_no_python_is_not() -> None:
     assert not keeps_nothing("def")
 
 
+IN_KERNELS = {
+    "caching/counter_of_a_hundred_thousand_programs",
+    "caching/counter_of_floats_by_rows",
+    "caching/counter_of_floats_in_a_kernel",
+    "caching/weight_prepared_where_a_kernel_sees_none",
+}
+"""What kernels keep, in memory that they are given: `dynamic.kept` looks for that there, whatever the text proves."""
+
+
 def test_no_cheat_that_keeps_an_answer_is_proven() -> None:
-    keeping = [one for one in cases() if not one.honest and "cache" in one.expected]
+    keeping = [one for one in cases() if not one.honest and "cache" in one.expected and one.id not in IN_KERNELS]
     assert len(keeping) > 20
     assert [one.id for one in keeping if keeps_nothing(unwrapped(one.path.read_text()))] == []
