@@ -31,7 +31,7 @@ _FLOPS, _ELEMENTS = 20_000_000_000, 1 << 24
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
 _EVERY = 2.5
 """Seconds that all programs may take, as `cover` counts them, for them all to be run there."""
-_PARTS, _AFFORDED = 12, 2.5
+_PARTS, _AFFORDED = 12, 4.0
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
 
