@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from tritonsmith.verify.reference.beyond import Side, beyond, huge
+from tritonsmith.tasks.values import Side
+from tritonsmith.verify.reference.beyond import beyond, huge
 
 
 class _Model(nn.Module):

@@ -21,7 +21,7 @@ from tritonsmith.verify.pool import Verifier
 
 LIMIT = 12
 """Seconds a candidate gets on the command line."""
-SLACK = 40
+SLACK = 20
 """Seconds that starting up, and noticing the end, may take beside it on a machine that has other work; a limit that did
 not hold would cost 60 s, the default, or for ever."""
 

@@ -34,6 +34,8 @@ Values = Literal[
     "beyond",
     "huge",
 ]
+Side = Literal["below", "above", "either"]
+"""On which side of zero values are that lie beyond a magnitude."""
 LARGE = 128.0
 """Factor of the large magnitudes; a power of two, so that it rounds nothing. exp overflows behind 88, also behind a
 layer, which makes values smaller by a third and more."""

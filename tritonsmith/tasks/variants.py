@@ -11,7 +11,6 @@ the reference bears them.
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
@@ -21,6 +20,7 @@ from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
     FLOAT8,
     GREAT,
+    Side,
     Values,
     continuous,
     finite,
@@ -68,7 +68,7 @@ class Variant:
     own."""
     level: float = 0.0
     """With `values = "beyond"`: beyond which magnitude they are."""
-    side: Literal["below", "above", "either"] = "either"
+    side: Side = "either"
     """... and with which sign."""
     strided: bool = False
     """Whether the inputs lie in memory otherwise than in the order of their elements."""

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from tritonsmith.tasks.literals import levels
+from tritonsmith.tasks.values import Side
 from tritonsmith.tasks.variants import Variant, odd_sizes, variants
 from tritonsmith.types import Task
 from tritonsmith.verify.sizing import Large
@@ -57,7 +57,7 @@ def variants_of(
 
 def _beyond(odd: Task, light: Task, some: Sequence[float]) -> list[Variant]:
     """Values beyond levels, on each side of zero and on both; what stands in for missing values shows at odd sizes."""
-    sides: tuple[tuple[Literal["below", "above", "either"], str, Task], ...] = (
+    sides: tuple[tuple[Side, str, Task], ...] = (
         ("below", "below -{}", odd),
         ("above", "above {}", odd),
         ("either", "beyond {} either way", light),

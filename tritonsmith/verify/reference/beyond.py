@@ -6,17 +6,15 @@ task's code, never a candidate's.
 """
 
 import secrets
-from typing import Literal
 
 import torch
 from torch import nn
 
-from tritonsmith.tasks.values import finite, leaves, map_tensors, unbounded
+from tritonsmith.tasks.values import Side, finite, leaves, map_tensors, unbounded
 from tritonsmith.verify.reference import edges
 from tritonsmith.verify.reference.fitting import sound
 from tritonsmith.verify.reference.truth import truth_of
 
-Side = Literal["below", "above", "either"]
 NEAREST, SPREAD = 1.125, 0.475
 """Values are from so many times a level on, up to so much more: not far, since `exp` of them may have to be finite."""
 HUGE = 2.0**66, 2.0**33
