@@ -26,6 +26,7 @@ import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated
@@ -165,11 +166,17 @@ class Steps:
         log.info("%s: %.0f s", name, row["seconds"])
 
 
-def shares(gpus: int) -> list[list[int]]:
-    """This process's cores, in one part for each GPU."""
+def shares(gpus: int, counts: Sequence[int] = ()) -> list[list[int]]:
+    """This process's cores, in one part for each GPU: so many of them, or equally many.
+
+    Raises UserError where `counts` are not one for each GPU or more than there are.
+    """
     mine = sorted(os.sched_getaffinity(0))
-    size = max(1, len(mine) // gpus)
-    return [mine[size * index : size * (index + 1)] or mine for index in range(gpus)]
+    if counts and (len(counts) != gpus or min(counts) < 1 or sum(counts) > len(mine)):
+        raise UserError(f"--cores: give it once for each of {gpus} GPUs, at least 1 and {len(mine)} at most together")
+    counts = counts or [max(1, len(mine) // gpus)] * gpus
+    ends = list(accumulate(counts))
+    return [mine[end - count : end] or mine for end, count in zip(ends, counts, strict=True)]
 
 
 def bare(folder: Path, path: Path) -> None:
@@ -217,9 +224,12 @@ def train(
     plan: PLAN = HERE / "rl_whole.toml",
     run: RUN = None,
     gpus: Annotated[int, typer.Option(min=1, help="How many GPUs there are.")] = max(1, torch.cuda.device_count()),
+    cores: Annotated[
+        list[int] | None, typer.Option(help="Cores beside the first GPU; again for each; else equally many.")
+    ] = None,
 ) -> None:
     """Train the base, its SFT and the runs."""
-    read, steps = Plan.read(plan), Steps(out)
+    read, steps, parts = Plan.read(plan), Steps(out), shares(gpus, cores or [])
     names = read.chosen(run or [])
     if not (out / "rows.npz.xz").exists() and "base" not in steps.done:
         raise UserError(f"{out} has no rows to learn from: run `rows` first")
@@ -228,7 +238,7 @@ def train(
             tasks = pool.submit(draw, read, steps, gpus)
             learn(read, steps, gpus)
             tasks.result()
-            reinforce(read, steps, names, gpus, pool)
+            reinforce(read, steps, names, parts, pool)
         except BaseException:
             pool.shutdown(cancel_futures=True)  # what has begun ends by itself, of a signal or of its time
             raise
@@ -257,14 +267,17 @@ def learn(plan: Plan, steps: Steps, gpus: int) -> None:
     steps.do("start", [sys.executable, "-m", "tritonsmith", "run", str(ROOT / "configs/demo.toml"), *settings], gpu=0)
 
 
-def reinforce(plan: Plan, steps: Steps, names: Sequence[str], gpus: int, pool: ThreadPoolExecutor) -> None:
-    """The runs, one a GPU at a time; raises the first error once all have ended."""
-    parts, free = shares(gpus), SimpleQueue[int]()
-    for index in range(gpus):
-        free.put(index)
+def reinforce(
+    plan: Plan, steps: Steps, names: Sequence[str], parts: Sequence[Sequence[int]], pool: ThreadPoolExecutor
+) -> None:
+    """The runs, one a GPU at a time, the first on the first; raises the first error once all have ended.
 
-    def one(name: str) -> None:
-        index = free.get()
+    `parts` are each GPU's cores.
+    """
+    free = SimpleQueue[int]()
+
+    def one(name: str, given: int | None) -> None:
+        index = free.get() if given is None else given
         try:
             on, options = parts[index], flags(plan.run(name))
             command = [sys.executable, str(HERE / "rl.py"), "run", str(steps.out / "start" / "sft" / "model")]
@@ -273,7 +286,7 @@ def reinforce(plan: Plan, steps: Steps, names: Sequence[str], gpus: int, pool: T
         finally:
             free.put(index)
 
-    ended = [pool.submit(one, name) for name in names]
+    ended = [pool.submit(one, name, place if place < len(parts) else None) for place, name in enumerate(names)]
     for each in ended:
         each.result()
 

@@ -1,7 +1,11 @@
 """Drafts: answers that nobody judged."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as parquet
 import pytest
 
@@ -76,3 +80,19 @@ def test_a_check_leaves_out_what_computes_the_same_as_a_draft(path: Path) -> Non
     drafted = [graphs.task(Graph.parse(text), 7) for text in texts]
     other = graphs.from_spec("3:900:split=heldout:depth=4-5")
     assert command.unseen([*drafted, *other], learnt) == other
+
+
+def test_nothing_works_on_once_it_was_killed(tmp_path: Path) -> None:
+    """Workers went on with their shard, some half a minute, and the server that forks them with them."""
+    tasks = "--tasks=graphs:depth=6-8:split=train"
+    command = [sys.executable, "-m", "tritonsmith", "data", "draft", "--n=100000", tasks, f"--out={tmp_path}"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        mine: list[psutil.Process] = []
+        while not any(one.children() for one in mine):  # the server has forked a worker
+            assert process.poll() is None
+            time.sleep(0.2)
+            mine = psutil.Process(process.pid).children(recursive=True)
+        time.sleep(2.0)  # it has begun a shard
+        process.kill()
+        _, left = psutil.wait_procs(mine, timeout=10)
+        assert not left

@@ -17,7 +17,7 @@ from tritonsmith.train.pretrain.__main__ import main as pretrain
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import rl
-from rl_whole import Plan, Steps, Train, shares
+from rl_whole import Plan, Steps, Train, reinforce, shares
 
 BENCHMARKS = Path(rl.__file__).parent
 PLAN = BENCHMARKS / "rl_whole.toml"
@@ -91,6 +91,29 @@ def test_a_step_runs_on_its_cores_alone(tmp_path: Path) -> None:
 def test_gpus_have_equal_shares_of_the_cores() -> None:
     one, two = shares(2)
     assert len(one) == len(two)
+
+
+def test_a_gpu_has_as_many_cores_as_were_named() -> None:
+    mine = sorted(os.sched_getaffinity(0))
+    assert shares(1, [len(mine)]) == [mine]
+    for counts in ([1, 1], [0], [len(mine) + 1]):
+        with pytest.raises(UserError, match="--cores"):
+            shares(1, counts)
+
+
+def test_the_first_run_has_the_first_gpu(tmp_path: Path) -> None:
+    """Its cores may be others than the next one's; a run that waits has what comes free."""
+    plan = Plan.read(PLAN)
+    steps, given = Steps(tmp_path), {}
+
+    def noted(name: str, command: list[str], on: list[int], gpu: int) -> None:
+        given[name] = (on, gpu)
+
+    steps.do = noted  # type: ignore[method-assign,assignment]
+    names = list(plan.runs)[:3]
+    with ThreadPoolExecutor(3) as pool:
+        reinforce(plan, steps, names, [[0], [1]], pool)
+    assert given[names[0]] == ([0], 0) and given[names[1]] == ([1], 1) and given[names[2]][1] in (0, 1)
 
 
 def test_a_mistake_is_one_line(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ Two kinds of workers, so that a source that crashes or hangs takes no warm verif
 """
 
 import logging
+import os
 import random
 import time
+from multiprocessing import parent_process
 from multiprocessing.util import Finalize
+from threading import Thread
 
 import torch
 from torch._inductor import config as inductor
@@ -31,15 +34,28 @@ _verifier: Verifier | None = None
 
 
 def start() -> None:
-    """Make a fresh process one that works on one core; Inductor would start a pool of compilers in each."""
+    """Make a fresh process one that works on one core, and ends with the process that wants its work."""
+    _on_one_core()
+    Thread(target=_follow, name="follow", daemon=True).start()
+
+
+def _on_one_core() -> None:
     torch.set_num_threads(1)
-    inductor.compile_threads = 1
+    inductor.compile_threads = 1  # else a pool of compilers in each process
+
+
+def _follow() -> None:
+    """End this process with its parent, in whatever it is at: half a minute of drafts, for one, that nobody keeps."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def start_judge(settings: VerifyConfig, extensions: ExtensionsConfig) -> None:
     """Make a fresh process one that judges."""
     global _verifier
-    start()
+    _on_one_core()
     # Answers of our own making do otherwise at no size: they need not be shown to do.
     settings = settings.model_copy(update={"workers": 1, "own_values": False})
     _verifier = Verifier(settings, extensions=extensions)
