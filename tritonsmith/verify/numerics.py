@@ -2,7 +2,8 @@
 
 A value is right where its error is within the dtype's tolerance; an output is right where, besides, its
 root-mean-square error is not out of proportion to the error that the reference makes in the task's own
-dtype. The second rule finds lower-precision arithmetic that a tolerance alone lets through.
+dtype. The second rule finds lower-precision arithmetic that a tolerance alone lets through. 8-bit floats are
+`eight_bits`'.
 """
 
 import math
@@ -11,8 +12,21 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from tritonsmith.tasks.values import FLOAT8, held, leaves, wide
+from tritonsmith.tasks.values import FLOAT8, leaves
 from tritonsmith.types import Mismatch
+from tritonsmith.verify import eight_bits
+from tritonsmith.verify.elements import (
+    ELSEWHERE,
+    Part,
+    any_of,
+    chunks,
+    finite,
+    misplaced,
+    name,
+    neglected,
+    report,
+    true_of,
+)
 from tritonsmith.verify.reference.ties import Pick
 
 TOLERANCE = {
@@ -34,15 +48,6 @@ SUMS = (torch.float32, torch.float64)
 NEARBY = 16
 """Runs of the reference on inputs moved by rounding that tell which integers hang on it. Of two equal values the same
 one comes first in all of them once in 2 ** 15."""
-NEIGHBOURS = {torch.float16: 0.03, torch.bfloat16: 0.1}
-"""Share of 8-bit floats that may be the number beside the right one, where what is rounded to them was rounded to one
-of these before: of so many does the first rounding make a tie, or nearly (2 ** -7 and 2 ** -4 in `float8_e4m3fn`)."""
-NEIGHBOURS_ELSE = 0.01
-"""The same where it was not. Cutting off in place of rounding to nearest changes half of them."""
-_BESIDE = 0.03
-"""Share of the root mean square by which 8-bit floats near zero may be off: it is bfloat16's tolerance."""
-_FEW_NEIGHBOURS = 2
-"""So many may be in any case: a share of a few is none."""
 STRAYS = 0.05
 """For each integer that hangs on rounding, how many may lie outside of what these runs gave: ties of many values."""
 TIES = 0.25
@@ -138,7 +143,7 @@ def _compare(exact: object, native: object, got: object, path: str, variant: str
         if got.shape != native.shape:
             return wrong(f"expected shape {tuple(native.shape)}, got {tuple(got.shape)}")
         if got.dtype != native.dtype:
-            return wrong(f"expected dtype {_name(native.dtype)}, got {_name(got.dtype)}")
+            return wrong(f"expected dtype {name(native.dtype)}, got {name(got.dtype)}")
         if not isinstance(exact, torch.Tensor) or exact.shape != native.shape:
             exact = native
         return _values(exact, native, got, path, variant, truth)
@@ -186,14 +191,14 @@ def _values(
         message = f"expected a tensor on {native.device.type}, got one on {got.device.type}"
         return Mismatch(variant=variant, output=path, message=message)
     if native.dtype in FLOAT8:
-        return _eight_bits(exact, native, got, path, variant, truth)
-    parts = list(_chunks(exact, native, got))
+        return eight_bits.compare(exact, native, got, path, variant, truth.kind, truth.faint)
+    parts = list(chunks(exact, native, got))
     if not native.is_floating_point() and not native.is_complex():
         # A tie may be broken in float64 otherwise than in float32; either is right.
         unequal = [(g != n) & (g.to(e.dtype) != e) for e, n, g in parts]
-        if not _any(unequal) or _unsettled(truth, path, native, got, torch.cat(unequal)):
+        if not any_of(unequal) or _unsettled(truth, path, native, got, torch.cat(unequal)):
             return None
-        return _report(unequal, parts, native, path, variant, "wrong values")
+        return report(unequal, parts, native, path, variant, "wrong values")
     real = torch.empty((), dtype=native.dtype).real.dtype if native.is_complex() else native.dtype
     tolerance, unit = TOLERANCE.get(real, 1e-4), torch.finfo(real).eps
     count = native.numel() * (2 if native.is_complex() else 1)
@@ -205,78 +210,18 @@ def _values(
     totals = torch.stack([numbers for _, _, numbers in found]).cpu()
     if totals[:, 0].any():
         shown = [(n, n, g) for _, n, g in parts]
-        message = "NaN or inf where the reference has none, or the reverse"
-        return _report([misplaced for misplaced, _, _ in found], shown, native, path, variant, message)
+        return report([elsewhere for elsewhere, _, _ in found], shown, native, path, variant, ELSEWHERE)
     errors, greatest = float(totals[:, 2].sum()), float(totals[:, 3].max())
     if totals[:, 1].any():
-        return _report([wrong for _, wrong, _ in found], parts, native, path, variant, "wrong values")
+        return report([wrong for _, wrong, _ in found], parts, native, path, variant, "wrong values")
     own_rms = max(scale.own_rms, unit * scale.rms)
     running = sequential_error(truth.summed // native.numel(), unit) * scale.rms if real in SUMS else 0.0
     if math.sqrt(errors / count) > max(PROPORTION * own_rms, running):
         ratio = math.sqrt(errors / count) / own_rms
-        message = f"error {ratio:.0f} times that of {_name(native.dtype)} arithmetic: computed in lower precision?"
-        at = [(_finite(g, n) - _true(e, n)).abs() >= greatest for e, n, g in parts]
-        return _report(at, parts, native, path, variant, message)
-    return _neglected(exact, native, got, path, variant) if truth.faint else None
-
-
-def _eight_bits(
-    exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str, truth: Truth
-) -> Mismatch | None:
-    """What is wrong with an output of 8-bit floats, None if nothing is.
-
-    Each value is the reference's, rounded from its own dtype or from float64, or seldom the number beside it: what lies
-    halfway between two falls to either by the last bit before. Two steps away it is wrong, unless that is little beside
-    the output's root mean square, as what is left of large summands is.
-    """
-    kind = native.dtype
-    parts = [(_as_held(e, n), wide(n), wide(g)) for e, n, g in _chunks(exact, native, got)]
-    shown = [(n, n, g) for _, n, g in parts]
-    if _any(misplaced := [_misplaced(n, g) for _, n, g in parts]):
-        message = "NaN or inf where the reference has none, or the reverse"
-        return _report(misplaced, shown, native, path, variant, message)
-    scale = math.sqrt(sum(float(t.double().square().sum()) for t, _, _ in parts) / native.numel())
-    own = [_steps(n, t, kind) for t, n, _ in parts]
-    errors = ((_finite(n, n) - t).abs().where(step > 1, 0.0) for (t, n, _), step in zip(parts, own, strict=True))
-    lost = max(float(error.max()) for error in errors)
-    off = [torch.minimum(_steps(g, t, kind), _steps(g, n, kind)) for t, n, g in parts]
-    allowed = _BESIDE * scale + 8 * lost
-    far = [(step > 1) & ((_finite(g, n) - t).abs() > allowed) for (t, n, g), step in zip(parts, off, strict=True)]
-    if _any(far):
-        return _report(far, shown, native, path, variant, "wrong values")
-    beside, own_beside = (sum(int((step > 0).sum()) for step in steps) for steps in (off, own))
-    if beside > _neighbours(native.numel(), own_beside, truth.kind):
-        message = (
-            f"{beside} of {native.numel()} values are beside the nearest in {_name(kind)}: not rounded to nearest?"
-        )
-        return _report([step > 0 for step in off], shown, native, path, variant, message)
-    faint = truth.faint and native.numel() <= _CHUNK
-    return _neglected(_as_held(exact, native), wide(native), wide(got), path, variant) if faint else None
-
-
-def _as_held(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
-    """The truth rounded to the 8-bit floats that the reference gives, in float32; zeros where it gives no number."""
-    return wide(held(_true(wide(exact), wide(native)), native.dtype))
-
-
-def _steps(one: torch.Tensor, other: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
-    """How many numbers of an 8-bit float lie from one to the other; none where either is no number."""
-    ranks = [_rank(values, kind) for values in (one, other)]
-    return (ranks[0] - ranks[1]).abs() * (one.isfinite() & other.isfinite())
-
-
-def _rank(values: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
-    """The places of values among all that an 8-bit float holds, zero's being 0."""
-    bits = values.to(kind).view(torch.uint8).to(torch.int16)
-    signed = torch.finfo(kind).min < 0
-    return bits.where(bits < 128, 128 - bits) if signed else bits
-
-
-def _neighbours(count: int, own: int, kind: torch.dtype) -> float:
-    """Of so many values how many may be the number beside the right one, where the reference's are so `own` times in
-    the precision of what it is given, `kind`."""
-    share = NEIGHBOURS.get(kind, NEIGHBOURS_ELSE)
-    return _FEW_NEIGHBOURS + share * count + min(4 * own, max(count / 4, own / 2))
+        message = f"error {ratio:.0f} times that of {name(native.dtype)} arithmetic: computed in lower precision?"
+        at = [(finite(g, n) - true_of(e, n)).abs() >= greatest for e, n, g in parts]
+        return report(at, parts, native, path, variant, message)
+    return neglected(exact, native, got, path, variant) if truth.faint else None
 
 
 def sequential_error(terms: int, unit: float) -> float:
@@ -358,54 +303,12 @@ def _named(tree: object, path: str) -> Iterator[tuple[str, torch.Tensor]]:
             yield from _named(item, f"{path}[{place}]")
 
 
-_SLICE = 32
-"""Elements that tell whether a slice of an output is right by its own measure."""
-
-
-def _neglected(
-    exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path: str, variant: str
-) -> Mismatch | None:
-    """A slice that is small beside the rest and therefore within its tolerance, but wholly wrong by its own measure.
-
-    A product over a row fades along it: zeros would do for the end. Only slices that the reference has right in the
-    task's own dtype are asked about, to a hundredth; half of such a slice's root mean square is no rounding.
-    """
-    if native.is_complex() or native.dim() < 2 or native.numel() > _CHUNK // 4:
-        return None
-    true = _true(exact, native)
-    squares = [part.square() for part in (true, _finite(native, native) - true, _finite(got, native) - true)]
-    dims = [d for d in range(native.dim()) if native.shape[d] > 1 and native.numel() // native.shape[d] >= _SLICE]
-    means = [[part.mean([d for d in range(native.dim()) if d != dim]) for part in squares] for dim in dims]
-    wrong = [(own > 1e-60) & (error < 1e-4 * own) & (got_error > 0.25 * own) for own, error, got_error in means]
-    if not dims or not bool(torch.stack([slices.any() for slices in wrong]).any()):
-        return None
-    dim, slices = next((dim, slices) for dim, slices in zip(dims, wrong, strict=True) if bool(slices.any()))
-    place = int(slices.int().argmax())
-    mask = torch.zeros_like(native, dtype=torch.bool)
-    mask.select(dim, place).fill_(True)
-    message = f"slice {place} of dimension {dim} is wrong as a whole, small as its values are"
-    return _report([mask.reshape(-1)], list(_chunks(exact, native, got)), native, path, variant, message)
-
-
-_CHUNK = 1 << 26
-"""Elements compared at once: in float64, and with what lies between, a few GB."""
-
-Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-"""The same elements of truth, reference and candidate."""
-
-
-def _chunks(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor) -> Iterator[Part]:
-    flat = [_real(tensor).reshape(-1) for tensor in (exact, native, got)]
-    for start in range(0, flat[1].numel(), _CHUNK):
-        yield flat[0][start : start + _CHUNK], flat[1][start : start + _CHUNK], flat[2][start : start + _CHUNK]
-
-
 def _scale(parts: Sequence[Part], count: int) -> Scale:
     """What the truth of `count` elements says of itself."""
     rows = []
     for exact, native, _ in parts:
-        true = _true(exact, native)
-        own_error = (_finite(native, native) - true).abs()
+        true = true_of(exact, native)
+        own_error = (finite(native, native) - true).abs()
         rows.append(torch.stack([own_error.max(), true.square().sum(), own_error.square().sum()]))
     totals = torch.stack(rows).cpu()
     squares, own_squares = float(totals[:, 1].sum()), float(totals[:, 2].sum())
@@ -415,62 +318,8 @@ def _scale(parts: Sequence[Part], count: int) -> Scale:
 def _errors(part: Part, tolerance: float, scale: Scale) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Misplaced and wrong elements, and the numbers of both, the errors' sum of squares and the greatest error."""
     exact, native, got = part
-    misplaced = _misplaced(native, got)
-    true = _true(exact, native)
-    error = (_finite(got, native) - true).abs()
+    elsewhere = misplaced(native, got)
+    true = true_of(exact, native)
+    error = (finite(got, native) - true).abs()
     wrong = error > tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst
-    return misplaced, wrong, torch.stack([misplaced.sum().double(), wrong.sum(), error.square().sum(), error.max()])
-
-
-def _misplaced(native: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
-    """Where one has a number and the other has none, or another infinity."""
-    return torch.where(native.isfinite(), ~got.isfinite(), ~((got == native) | (got.isnan() & native.isnan())))
-
-
-def _true(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
-    """The truth in float64; where only float64 overflows or divides by zero, or holds what the reference's own dtype
-    does not, the reference in that: `nan_to_num` gives for an infinity the largest number of its kind."""
-    held = exact.abs() <= torch.finfo(native.dtype).max
-    return _finite(exact.double().where(held, native.double()), native)
-
-
-def _finite(values: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
-    return values.double().where(native.isfinite(), 0.0)
-
-
-def _any(masks: list[torch.Tensor]) -> bool:
-    return any(bool(mask.any()) for mask in masks)
-
-
-def _real(tensor: torch.Tensor) -> torch.Tensor:
-    """Complex numbers as pairs, so that an index ends in 0 for the real part and in 1 for the imaginary one."""
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
-def _report(
-    wrong: list[torch.Tensor], parts: list[Part], native: torch.Tensor, path: str, variant: str, message: str
-) -> Mismatch:
-    """The mismatch at the worst of the wrong elements."""
-    best, place, expected, got = -math.inf, 0, 0.0, 0.0
-    start = 0
-    for mask, (true, _, given) in zip(wrong, parts, strict=True):
-        distance = (given.double() - true.double()).abs().nan_to_num(nan=math.inf)
-        at = int(torch.where(mask, distance, -1.0).argmax())
-        if bool(mask[at]) and float(distance[at]) > best:
-            best, place, expected, got = float(distance[at]), start + at, float(true[at]), float(given[at])
-        start += mask.numel()
-    shape = torch.view_as_real(native).shape if native.is_complex() else native.shape
-    index = [int(i) for i in torch.unravel_index(torch.tensor(place), shape)]
-    return Mismatch(
-        variant=variant,
-        output=path,
-        message=message,
-        index=index,
-        expected=expected,
-        got=got,
-        wrong_share=sum(int(mask.sum()) for mask in wrong) / start,
-    )
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+    return elsewhere, wrong, torch.stack([elsewhere.sum().double(), wrong.sum(), error.square().sum(), error.max()])
