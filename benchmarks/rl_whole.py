@@ -88,6 +88,9 @@ class Plan(_Table):
     plain: Options
     """The same for the answers of SFT, to tasks as people write them."""
     pretrain: Options
+    most_nats: float
+    """What a completion to a task of level 2 may cost the base, whole, in validation: of what it is less sure of it
+    hardly ever draws anything right, and RL has nothing to begin with."""
     start: Options
     """Settings of `tritonsmith run`."""
     common: Options
@@ -257,6 +260,7 @@ def learn(plan: Plan, steps: Steps, gpus: int) -> None:
     several = ["-m", "torch.distributed.run", "--nproc-per-node", str(gpus)] if gpus > 1 else []
     steps.do("base", [sys.executable, *several, *pretraining(plan, steps.out)[1:]])
     out = steps.out
+    enough(out / "base" / "outcome.json", plan.most_nats)
     given = {
         "run.dir": out / "start",
         "model.id": out / "base" / "model",
@@ -265,6 +269,16 @@ def learn(plan: Plan, steps: Steps, gpus: int) -> None:
     }
     settings = ['--set=run.steps=["sft"]', *(f"--set={key}={value}" for key, value in given.items())]
     steps.do("start", [sys.executable, "-m", "tritonsmith", "run", str(ROOT / "configs/demo.toml"), *settings], gpu=0)
+
+
+def enough(outcome: Path, most: float) -> None:
+    """Raise UserError where a base has learnt too little to find anything right."""
+    nats = json.loads(outcome.read_text())["validation"].get("2", {}).get("document", 0.0)
+    if nats > most:
+        raise UserError(
+            f"the base has learnt too little for RL: in validation a completion costs it {nats:.1f} nats at level 2, "
+            f"and most_nats is {most:g}: give it more drafts or minutes, in another --out"
+        )
 
 
 def reinforce(

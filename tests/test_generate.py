@@ -96,7 +96,7 @@ def test_slots_decode_with_an_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
         tiny_model(), LoraConfig(r=8, lora_alpha=512, target_modules=["o_proj"], init_lora_weights=False)
     )
     s = Sampler(model, tiny_tokenizer(), "bare")
-    prompts = [s._encode(chat("abc"))]
+    prompts = s._encode([chat("abc")])
 
     def drawn(which: Sampler) -> list[list[int]]:
         return which.complete(prompts, temperature=0.0, max_new_tokens=40)
@@ -117,7 +117,7 @@ def test_completing_tokens_is_what_sampling_text_does(monkeypatch: pytest.Monkey
     monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
     chats = [chat("x" * k) for k in (1, 7, 7, 30)]
     texts = s.sample(chats, n=1, temperature=0.0, max_new_tokens=40, batch=3)
-    drawn = s.complete([s._encode(one) for one in chats], temperature=0.0, max_new_tokens=40, batch=3)
+    drawn = s.complete(s._encode(chats), temperature=0.0, max_new_tokens=40, batch=3)
     assert [[s._text(ids)] for ids in drawn] == texts
     assert all(ids[-1] in s.eos or len(ids) == 40 for ids in drawn)
     assert not any(token in s.eos for ids in drawn for token in ids[:-1])
@@ -150,7 +150,7 @@ def test_parts_draw_what_the_whole_draws(monkeypatch: pytest.MonkeyPatch, in_slo
     parts = [s.sample(chats, batch=2, part=(number, 2), **drawing) for number in range(2)]
     assert [[a or b for a, b in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)] == whole
     assert not any(a and b for rows in zip(*parts, strict=True) for a, b in zip(*rows, strict=True))
-    tokens = [s._encode(one) for one in chats]
+    tokens = s._encode(chats)
     both = s.complete(tokens, 1.0, max_new_tokens=80, seed=5)
     assert both[1:] == s.complete(tokens[1:], 1.0, max_new_tokens=80, seed=5, numbers=[1, 2])
 
@@ -227,7 +227,7 @@ def test_rows_that_end_early_leave_and_the_others_go_on() -> None:
 def test_what_has_ended_is_told_while_the_next_stretch_is_drawn() -> None:
     s = sampler()
     box = Slots(s.model, 2, 128)
-    rows = [Row(0, 0, s._encode(chat("ab")), (0,)), Row(1, 1, s._encode(chat("b")), (1,))]
+    rows = [Row(place, place, ids, (place,)) for place, ids in enumerate(s._encode([chat("ab"), chat("b")]))]
     told: list[tuple[int, list[int]]] = []
     budgets = iter([STRETCH, 3 * STRETCH])
     for row, budget in zip(rows, budgets, strict=True):
@@ -247,7 +247,7 @@ def test_seeding_torch_meanwhile_changes_no_draw(monkeypatch: pytest.MonkeyPatch
     s = sampler()
     s.eos = list(range(1, 40))
     monkeypatch.setattr(s, "_has_slots", lambda: in_slots)
-    prompts = [s._encode(chat("ab"))] * 12
+    prompts = s._encode([chat("ab")]) * 12
     undisturbed = s.complete(prompts, temperature=1.5, max_new_tokens=80, batch=3, seed=4)
     ended: dict[int, list[int]] = {}
 

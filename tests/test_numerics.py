@@ -318,3 +318,21 @@ def test_a_place_behind_ordered_ones_is_any_that_holds_an_equal_value(third: int
 def test_a_place_that_holds_less_is_wrong() -> None:
     truth = truth_of(Router(), [ROUTED / 30])
     assert compare(truth, torch.tensor([[1, 4, 2]]).expand(40, 3), "v") is not None
+
+
+@pytest.mark.parametrize(("seen_at", "right"), [(3, True), (70, True), (None, False)])
+def test_a_step_that_rounding_seldom_moves_is_looked_for_longer(seen_at: int | None, right: bool) -> None:
+    """A quantised value in 262,144 lay beyond what sixteen runs gave, on a GPU; a wrong one lies beyond any."""
+    steps = torch.arange(4000, dtype=torch.int32).remainder(100)
+
+    def nearby(number: int) -> torch.Tensor:
+        moved = steps.clone()
+        moved[:10] += number % 2
+        moved[2000] += number == seen_at
+        return moved
+
+    got = steps.clone()
+    got[2000] += 1
+    assert (compare(Truth(steps.double(), steps, nearby), got, "as given") is None) is right
+    got[2000] += 1
+    _rejected(Truth(steps.double(), steps, nearby), got)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ from tritonsmith import config
 from tritonsmith.cli import app
 from tritonsmith.errors import UserError
 from tritonsmith.train.pretrain.__main__ import main as pretrain
+from tritonsmith.train.pretrain.loop import Loss, Outcome, write_outcome
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import rl
-from rl_whole import Plan, Steps, Train, reinforce, shares
+from rl_whole import Plan, Steps, Train, enough, reinforce, shares
 
 BENCHMARKS = Path(rl.__file__).parent
 PLAN = BENCHMARKS / "rl_whole.toml"
@@ -56,6 +58,18 @@ def test_a_runs_own_options_go_before_its_methods() -> None:
     )
     plan.runs["own"] = {"method": "grpo", "micro": 8}
     assert plan.run("own") == {"lr": 2.0, "tokens": 9, "method": "grpo", "micro": 8}
+
+
+def test_runs_are_not_begun_from_a_base_that_finds_nothing(tmp_path: Path) -> None:
+    """Four GPUs trained for twenty minutes from one."""
+    outcome, loss = tmp_path / "outcome.json", Loss(token=0.06, byte=0.03, document=12.95)
+    learnt = Outcome(429, 4.1, 1, 1.0, None, {1: replace(loss, document=0.9), 2: loss})
+    write_outcome(learnt, outcome)
+    enough(outcome, 13.0)
+    with pytest.raises(UserError, match=r"12\.9 nats .* most_nats is 8"):
+        enough(outcome, 8.0)
+    write_outcome(replace(learnt, validation={}), outcome)
+    enough(outcome, 8.0)
 
 
 def test_a_step_that_fails_is_done_again_and_one_that_ends_is_not(tmp_path: Path) -> None:

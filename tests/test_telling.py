@@ -9,7 +9,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from tritonsmith import reward
 from tritonsmith.train import grpo
-from tritonsmith.train.telling import telling
+from tritonsmith.train.telling import SILENT, Silence, telling
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
@@ -83,3 +83,15 @@ def test_gradients_are_those_of_the_whole_batch(
 def by_number(verdict: Verdict, task: str) -> float:
     """Every other answer to one task is right, none to the others."""
     return float(verdict.task == task and verdict.sample % 2 == 1)
+
+
+def test_a_run_that_learns_nothing_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """On a GPU four fifths of twenty minutes went by so, in a run whose log showed nothing amiss."""
+    silence = Silence()
+    for rows in (*[0] * (SILENT - 1), 1, *[0] * (SILENT - 1)):
+        silence.heard(rows)
+    assert not caplog.records
+    for _ in range(3 * SILENT):
+        silence.heard(0)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"in {SILENT} batches" in caplog.text

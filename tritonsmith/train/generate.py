@@ -90,7 +90,7 @@ class Sampler:
         A conversation may end in the beginning of an answer: it is gone on with, less its last token, which may have
         been cut through, and what is given is the answer whole.
         """
-        encoded = [self._encode_begun(conversation) for conversation in messages]
+        encoded = self._encode_begun(messages)
         luck = {(i, 0): key for i, key in enumerate(keys or ())}
         rows = [
             Row(i, s, ids, (seed, *luck.get((i, s), (i, s))), begun)
@@ -200,19 +200,27 @@ class Sampler:
             self._decode_shrinking(part, draw, max_new_tokens)
             ended(part)
 
-    def _encode(self, conversation: list[dict[str, str]]) -> list[int]:
+    def _encode(self, conversations: Sequence[list[dict[str, str]]]) -> list[list[int]]:
+        """All at once: one by one takes twice as long, a sixth of a round of three thousand on a GPU."""
+        if not conversations:
+            return []
         ids = self.tokenizer.apply_chat_template(
-            conversation, add_generation_prompt=True, tokenize=True, return_dict=False
+            list(conversations), add_generation_prompt=True, tokenize=True, return_dict=False
         )
-        return cast(list[int], ids)
+        return cast(list[list[int]], ids)
 
-    def _encode_begun(self, conversation: list[dict[str, str]]) -> tuple[list[int], int]:
-        """A conversation's tokens, and how many of them are the beginning of an answer."""
-        if conversation[-1]["role"] != "assistant":
-            return self._encode(conversation), 0
-        begun = self.tokenizer(conversation[-1]["content"], add_special_tokens=False)["input_ids"]
-        start = cast(list[int], begun)[:-1]
-        return [*self._encode(conversation[:-1]), *start], len(start)
+    def _encode_begun(self, conversations: Sequence[list[dict[str, str]]]) -> list[tuple[list[int], int]]:
+        """Each conversation's tokens, and how many of them are the beginning of an answer."""
+        begun = [chat[-1]["role"] == "assistant" for chat in conversations]
+        asked = self._encode([chat[:-1] if some else chat for chat, some in zip(conversations, begun, strict=True)])
+        starts = [
+            self._start(chat[-1]["content"]) if some else [] for chat, some in zip(conversations, begun, strict=True)
+        ]
+        return [([*ids, *start], len(start)) for ids, start in zip(asked, starts, strict=True)]
+
+    def _start(self, answer: str) -> list[int]:
+        """The tokens of an answer's beginning, less the last, which may have been cut through."""
+        return cast(list[int], self.tokenizer(answer, add_special_tokens=False)["input_ids"])[:-1]
 
     def _text(self, ids: list[int]) -> str:
         end = next((i for i, token in enumerate(ids) if token in self.eos), len(ids))

@@ -36,6 +36,7 @@ from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy, make_room
 from tritonsmith.train.rewarding import Conversation, KernelReward
 from tritonsmith.train.stage import Stage, frontend
+from tritonsmith.train.telling import Silence
 from tritonsmith.types import Task, Verdict
 
 log = logging.getLogger(__name__)
@@ -150,7 +151,7 @@ def _train(
     )
     learner.curriculum, learner.rewards = curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
-    learner.ahead, learner.updates = own.ahead, learnt
+    learner.ahead, learner.updates, learner.silence = own.ahead, learnt, Silence()
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)

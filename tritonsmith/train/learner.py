@@ -28,7 +28,7 @@ from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
 from tritonsmith.train.rollout import Inputs, Rollout, joined, padded
-from tritonsmith.train.telling import ROW_MEANS, speaking, telling
+from tritonsmith.train.telling import ROW_MEANS, Silence, speaking, telling
 
 CURRICULUM = "curriculum.json"
 """The curriculum's state and its sampler's, in each checkpoint."""
@@ -65,6 +65,8 @@ class CurriculumTrainer(GRPOTrainer):
     """What the step under way trains on."""
     scoring: bool = False
     """Whether TRL makes a batch of what is due."""
+    silence: Silence
+    """Says where batches tell nothing."""
 
     def _generate_and_score_completions(self, inputs: Inputs) -> dict[str, Tensor]:
         if self.policy is not None:
@@ -89,6 +91,9 @@ class CurriculumTrainer(GRPOTrainer):
             ids, mask = made["completion_ids"], made["completion_mask"]
             rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
             made["advantages"] = self._shared(self.assign, rows, ids.shape[1]).to(ids.device)
+        heard = int(everywhere(speaking(made).sum()).sum())
+        if ranks.is_first():
+            self.silence.heard(heard)
         return made
 
     def _draw(self, policy: Policy, inputs: Inputs) -> Rollout:

@@ -4,13 +4,37 @@ Where few answers are right most groups are wrong as a whole, and the pass over 
 DAPO (arXiv 2503.14476, section 3.2) draws until a batch has none of them; here they are drawn, judged and passed over.
 """
 
+import logging
+
 import torch
 from torch import Tensor
+
+log = logging.getLogger(__name__)
 
 ROW_MEANS = ("grpo", "dr_grpo")
 """TRL's losses that are means over the rows at hand."""
 _ANSWERS = ("completion_ids", "completion_mask", "advantages", "old_per_token_logps", "tool_mask")
 _PROMPTS = ("prompt_ids", "prompt_mask")
+SILENT = 10
+"""Batches in a row of which no answer has an advantage, after which that is said."""
+
+
+class Silence:
+    """Counts batches from which nothing is learnt, for a run that found nothing right looks busy to its end."""
+
+    def __init__(self) -> None:
+        self._batches = 0
+
+    def heard(self, rows: int) -> None:
+        """Count a batch, of which so many rows have an advantage; warns once each time that it stays silent."""
+        self._batches = 0 if rows else self._batches + 1
+        if self._batches == SILENT:
+            log.warning(
+                "grpo: in %d batches no answer was better than the others to its task, so nothing is learnt: begin "
+                "with a stronger model or easier tasks; where rewards were higher before, a lower grpo.lr or fewer "
+                "grpo.updates",
+                SILENT,
+            )
 
 
 def speaking(inputs: dict[str, Tensor]) -> Tensor:
