@@ -240,6 +240,22 @@ def test_muon_takes_the_matrices_and_adamw_the_rest() -> None:
     assert held[0] | held[1] == {id(p) for p in model.parameters()} and not held[0] & held[1]
 
 
+def test_a_model_in_halves_is_stepped_in_float32() -> None:
+    """Steps too small for bfloat16 add up, and a weight without a gradient stays as it is."""
+    model = tiny_model()
+    optimizers = Optimizers(model, "adamw", 1e-5, half=True)
+    before = [master.detach().clone() for master in optimizers.masters]
+    for _ in range(3):
+        for weight in optimizers.weights[1:]:
+            weight.grad = torch.ones_like(weight)
+        optimizers.step(1.0)
+    moved = [(old - new).abs().max().item() for old, new in zip(before, optimizers.masters, strict=True)]
+    assert moved[0] == 0 and all(1e-5 < one < 1e-4 for one in moved[1:])
+    assert all(weight.dtype == torch.bfloat16 and weight.grad is None for weight in optimizers.weights)
+    pairs = zip(optimizers.weights, optimizers.masters, strict=True)
+    assert all(torch.equal(weight, master.to(torch.bfloat16)) for weight, master in pairs)
+
+
 def test_learning_rate_warms_up_and_comes_down() -> None:
     assert scale("wsd", 10, 0.0) == pytest.approx(0.1)
     assert scale("wsd", 1000, 0.5) == scale("cosine", 1000, 0.0) == 1.0

@@ -35,6 +35,8 @@ class Optimizers:
         if half:
             self.masters = [Parameter(weight.detach().float().clone()) for weight in self.weights]
             self._publish()
+        self._rooms = [torch.empty_like(master) for master in self.masters] if half else []
+        """Where the masters' gradients are put."""
         groups: dict[str, list[Parameter]] = {"matrix": [], "other": []}
         for weight, master in zip(self.weights, self.masters, strict=True):
             groups[kinds[id(weight)]].append(master)
@@ -51,9 +53,7 @@ class Optimizers:
     def step(self, scale: float) -> None:
         """Step with `scale` times the learning rate, gradients clipped to a norm of 1; forget them."""
         if self.masters is not self.weights:
-            for weight, master in zip(self.weights, self.masters, strict=True):
-                master.grad = None if weight.grad is None else weight.grad.float()
-                weight.grad = None
+            self._hand_over()
         torch.nn.utils.clip_grad_norm_(self.masters, 1.0)
         for part in self.parts:
             for group in part.param_groups:
@@ -62,15 +62,29 @@ class Optimizers:
             part.zero_grad(set_to_none=True)
         self._publish()
 
+    # In one call each: one a weight lets go of the interpreter as often, and beside judging waits to get it back.
+
+    @torch.no_grad()
+    def _hand_over(self) -> None:
+        """Give the masters the gradients of the model's weights, in float32."""
+        given: list[Tensor] = []
+        taken: list[Tensor] = []
+        for weight, master, room in zip(self.weights, self.masters, self._rooms, strict=True):
+            if weight.grad is not None:
+                given.append(weight.grad)
+                taken.append(room)
+                master.grad, weight.grad = room, None
+        torch._foreach_copy_(taken, given)  # pyright: ignore[reportPrivateImportUsage]
+
     @torch.no_grad()
     def _publish(self) -> None:
         """Give the model the masters' values, in bfloat16; buffers, such as rotary frequencies, stay what they are."""
         if self.masters is not self.weights:
-            for weight, master in zip(self.weights, self.masters, strict=True):
-                if weight.dtype == torch.bfloat16:
-                    weight.copy_(master)
-                else:
-                    weight.data = master.to(torch.bfloat16)
+            for weight in self.weights:
+                if weight.dtype != torch.bfloat16:
+                    weight.data = torch.empty_like(weight, dtype=torch.bfloat16)
+            held, masters = [weight.data for weight in self.weights], [master.data for master in self.masters]
+            torch._foreach_copy_(held, masters)  # pyright: ignore[reportPrivateImportUsage]
 
     @torch.no_grad()
     def finish(self) -> None:
