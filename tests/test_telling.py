@@ -7,7 +7,7 @@ import torch
 from test_grpo import make_config, tasks, verifier  # noqa: F401  (fixtures)
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from tritonsmith import reward
+from tritonsmith import evaluate, reward
 from tritonsmith.train import grpo
 from tritonsmith.train.telling import SILENT, Silence, telling
 from tritonsmith.types import Task, Verdict
@@ -78,6 +78,44 @@ def test_gradients_are_those_of_the_whole_batch(
     assert any(gradient.abs().max() > 0 for gradient in whole)
     for a, b in zip(whole, left, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("blame", ["answer", "nothing"])
+def test_what_is_pushed_up_is_what_was_right_in_whichever_update_it_is(
+    tmp_path: Path,
+    tiny_folder: Path,
+    tasks: list[Task],  # noqa: F811
+    verifier: Verifier,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    blame: str,
+) -> None:
+    """Batches drawn ahead, in parts, in TRL's order: answers, advantages and what they are compared with agree."""
+    one, ours = tasks[0].id, grpo.CurriculumTrainer._compute_loss
+    monkeypatch.setattr(reward, "score", lambda verdict, *_: by_number(verdict, one))
+    fields = {"batch": 8, "num_generations": 4, "updates": 4, "ahead": True, "blame": blame, "max_completion": 24}
+    config = make_config(tmp_path, tiny_folder, steps=4, save_steps=10, beta=0.0, loss="dapo", **fields)
+    pushed: dict[str, bool] = {}
+    moved: list[float] = []
+
+    def watched(self: grpo.CurriculumTrainer, model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        ids, mask = (
+            torch.cat([inputs[f"{of}_{kind}"] for of in ("prompt", "completion")], 1) for kind in ("ids", "mask")
+        )
+        with torch.no_grad():
+            now = self._get_per_token_logps_and_entropies(model, ids, mask, inputs["completion_ids"].shape[1])[0]
+        moved.append(float(((now - inputs["old_per_token_logps"]) * inputs["completion_mask"]).abs().max()))
+        highest = inputs["advantages"].reshape(len(ids), -1).amax(1)
+        for row, said, most in zip(inputs["completion_ids"], inputs["completion_mask"], highest, strict=True):
+            pushed[self._text(row[said.bool()].tolist())] = bool(most > 0)
+        return ours(self, model, inputs)
+
+    monkeypatch.setattr(grpo.CurriculumTrainer, "_compute_loss", watched)
+    grpo.train(config, tasks, verifier, None)
+    records = list(evaluate.read(tmp_path / "grpo" / "records.jsonl"))
+    right = {record.completion: bool(by_number(record.verdict, one)) for record in records}
+    shared = {text: right[text] for text in pushed}
+    assert pushed == shared and 0 < sum(shared.values()) < len(shared)
+    assert moved[0] < 1e-4 < max(moved) < 0.5
 
 
 def by_number(verdict: Verdict, task: str) -> float:
