@@ -322,7 +322,7 @@ def test_a_place_that_holds_less_is_wrong() -> None:
 
 @pytest.mark.parametrize(("seen_at", "right"), [(3, True), (70, True), (None, False)])
 def test_a_step_that_rounding_seldom_moves_is_looked_for_longer(seen_at: int | None, right: bool) -> None:
-    """A quantised value in 262,144 lay beyond what sixteen runs gave, on a GPU; a wrong one lies beyond any."""
+    """One quantised value in 262,144 had an honest kernel refused on a GPU; a wrong one is in no run."""
     steps = torch.arange(4000, dtype=torch.int32).remainder(100)
 
     def nearby(number: int) -> torch.Tensor:

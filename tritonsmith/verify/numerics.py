@@ -51,8 +51,8 @@ one comes first in all of them once in 2 ** 15."""
 STRAYS = 0.05
 """For each integer that hangs on rounding, how many may lie outside of what these runs gave: ties of many values."""
 FEW = 8
-"""So many that lie outside are looked for in four times as many runs again: of 262,144 values that an honest kernel
-quantised on a GPU one was in none of the first sixteen, for a number near the edge of a step seldom crosses it."""
+"""So many that lie outside are looked for in four times as many runs again: a number near the edge of a step crosses it
+seldom. An honest kernel was refused on a GPU for one of 262,144 values that it quantised."""
 TIES = 0.25
 """Share of integers that may be others beside values of half precision, of which some are equal; the values themselves
 are judged as ever."""
