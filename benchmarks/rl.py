@@ -69,7 +69,7 @@ def settings_of(
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
     isolation: str = "process", iterations: int = 1, beta: float = 0.0, top_entropy: float = 1.0,
-    credit: str = "trl", curriculum: bool = False,
+    credit: str = "trl", curriculum: bool = False, imitate: int = 0,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -94,7 +94,7 @@ def settings_of(
             "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
             "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead, "warmup": warmup,
-            "save_steps": 10,
+            "imitate": imitate, "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -193,6 +193,7 @@ def run(
     isolation: Annotated[
         str, typer.Option(help="Whether training's candidates have processes of their own: process, or pooled.")
     ] = "process",
+    imitate: Annotated[int, typer.Option(help="How often right answers come back in later batches of GRPO.")] = 0,
     curriculum: Annotated[
         bool, typer.Option(help="Tasks are drawn by extension 3, whose levels are then how many operators they have.")
     ] = False,
@@ -211,7 +212,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation, iterations, beta, top_entropy, credit, curriculum,
+        engine, length, isolation, iterations, beta, top_entropy, credit, curriculum, imitate,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

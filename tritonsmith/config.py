@@ -228,7 +228,16 @@ class GrpoSection(_Section):
     blame: Literal["answer", "line", "nothing"] = "answer"
     """What of a completion a negative advantage pushes down: all of it, the line alone that the verifier blames
     (nothing where none is blamed, as where values are wrong), or nothing: only what is better is pushed up."""
+    imitate: NonNegativeInt = 0
+    """How often a right answer to each task comes back, 1, 2, 4 ... batches later, in the place of one that says
+    nothing (self-imitation, arXiv 1806.05635): without a KL term and further turns."""
     save_steps: PositiveInt = 20
+
+    @model_validator(mode="after")
+    def _imitates_alone(self) -> Self:
+        if self.imitate and (self.beta or self.turns > 1):
+            raise ValueError("imitate needs beta = 0 and turns = 1")
+        return self
 
 
 class MidendConfig(_Section):

@@ -24,13 +24,14 @@ from tritonsmith import credit, jsonl, reward
 from tritonsmith.config import Config, ConfigError, GrpoSection
 from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.evaluate import Judge
+from tritonsmith.evaluate import Judge, read
 from tritonsmith.prompts import Ask
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.advantages import Assign
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
 from tritonsmith.train.desk import Address, Desk, Far, Report
+from tritonsmith.train.imitation import Imitation
 from tritonsmith.train.learner import CurriculumTrainer, FirstForward, Timed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy, make_room
@@ -159,6 +160,9 @@ def _train(
         raise ConfigError("grpo.turns: feedback turns are not drawn from DeepSpeed's weights; DDP and FSDP have them")
     learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
     learner.assign = _assign(config, rewards, tokenizer)
+    if own.imitate:
+        learner.imitation = Imitation(own.imitate)
+        learner.imitation.recall(read(out / RECORDS))
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]
         again = learner.num_iterations * (args.steps_per_generation or 1)

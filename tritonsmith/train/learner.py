@@ -24,6 +24,7 @@ from tritonsmith.train import ranks
 from tritonsmith.train.advantages import Assign, everywhere
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
+from tritonsmith.train.imitation import Imitation, placed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
@@ -67,6 +68,8 @@ class CurriculumTrainer(GRPOTrainer):
     """Whether TRL makes a batch of what is due."""
     silence: Silence
     """Says where batches tell nothing."""
+    imitation: Imitation | None = None
+    """Right answers that come back in later batches."""
 
     def _generate_and_score_completions(self, inputs: Inputs) -> dict[str, Tensor]:
         if self.policy is not None:
@@ -94,7 +97,39 @@ class CurriculumTrainer(GRPOTrainer):
         heard = int(everywhere(speaking(made).sum()).sum())
         if ranks.is_first():
             self.silence.heard(heard)
+        return made if self.imitation is None or self.due is None else self._imitate(made, self.imitation, self.due)
+
+    def _imitate(self, made: dict[str, Tensor], imitation: Imitation, due: Rollout) -> dict[str, Tensor]:
+        """Put earlier right answers where rows say nothing, and keep this batch's for later ones."""
+        verdicts, candidates = due.batch.found()
+        right = [
+            (one.task, one.completion or "")
+            for one, verdict in zip(candidates, verdicts, strict=True)
+            if one is not None and verdict is not None and verdict.correct
+        ]
+        for some in ranks.gathered(right):
+            imitation.add(due.step, some)
+        answers = imitation.due(due.step)
+        prompts, completions = self._encoded(answers[ranks.share(len(answers))])
+        silent = (~speaking(made)).nonzero().flatten().tolist()
+        # Equally many on each process: where weights are spread, a forward pass needs all of them.
+        count = min(ranks.gathered(min(len(prompts), len(silent))))
+        if not count:
+            return made
+        prompts, completions, end = prompts[:count], completions[:count], cast(int, self._tokenizer.pad_token_id)
+        made = placed(made, silent[:count], prompts, completions, self._logps(prompts, completions), end)
+        made["num_items_in_batch"] = everywhere(made["completion_mask"].sum()).sum()
         return made
+
+    def _encoded(self, answers: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:
+        """The tokens of prompts and of answers, the end token included, that are no longer than what is drawn."""
+        if not answers:
+            return [], []
+        asked = self._encode([self.converser.stage.ask(self.rewards.tasks[task]) for task, _ in answers])
+        said = self._tokenizer([text for _, text in answers], add_special_tokens=False)["input_ids"]
+        whole = [[*ids, cast(int, self._tokenizer.eos_token_id)] for ids in cast("list[list[int]]", said)]
+        fit = [place for place, ids in enumerate(whole) if len(ids) <= cast(int, self.max_completion_length)]
+        return [asked[place] for place in fit], [whole[place] for place in fit]
 
     def _draw(self, policy: Policy, inputs: Inputs) -> Rollout:
         """Draw this process's part of a batch, each completion of which goes to be judged as it ends."""
