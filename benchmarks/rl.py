@@ -142,7 +142,7 @@ def run(
     model: Annotated[Path, typer.Argument(help="A folder with a model that has had its SFT.")],
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     method: Method = Method.best_of_n,
-    reward: Annotated[str, typer.Option(help="staged, binary or hierarchical.")] = "staged",
+    reward: Annotated[str, typer.Option(help="staged, binary, hierarchical or uniform.")] = "staged",
     minutes: float = 20.0,
     seed: int = 0,
     workers: Annotated[int, typer.Option(help="Candidates judged at once.")] = cores(),
@@ -160,7 +160,7 @@ def run(
     micro: Annotated[int, typer.Option(help="Rows of a forward pass of GRPO.")] = 64,
     timeout: Annotated[float, typer.Option(help="Seconds a candidate of training may take.")] = 20.0,
     timing: Annotated[
-        bool | None, typer.Option(help="Whether speedups are predicted and rewarded; hierarchical needs it.")
+        bool | None, typer.Option(help="Whether speedups are predicted and rewarded; else where the reward asks.")
     ] = None,
     prompt: Annotated[str, typer.Option(help="How tasks are shown, where the model does not say itself.")] = "auto",
     assemble: Annotated[
@@ -210,7 +210,7 @@ def run(
     rate = lr or (1e-4 if method is Method.best_of_n else 5e-5)
     config = settings_of(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
-        reward == "hierarchical" if timing is None else timing, prompt, assemble, memory, max_rate,
+        reward in ("hierarchical", "uniform") if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
         engine, length, isolation, iterations, beta, top_entropy, credit, curriculum, imitate,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Some steps of pretraining by as many processes as a launcher started; leaves the weights of the first in a file."""
+"""Some steps of pretraining by as many processes as a launcher started; leaves the weights and loss of the first."""
 
 import sys
 from pathlib import Path
@@ -22,14 +22,22 @@ def rows() -> packing.Packed:
 
 
 def train(path: Path) -> None:
-    """Train and save."""
+    """Train, validate and save, with how many rows a process had at a time."""
     recipe = loop.Recipe(minutes=60, batch=4, lr=1e-2, optimizer="muon")
     run = loop._Run(tiny_model(), rows(), recipe, "cpu", False)
     for step, _ in enumerate(run.steps(), start=1):
         if step == STEPS:
             break
+    widths, losses = set[int](), run.step.token_losses
+
+    def watched(packed: packing.Packed, indices: torch.Tensor) -> torch.Tensor:
+        widths.add(len(indices))
+        return losses(packed, indices)
+
+    run.step.token_losses = watched
+    loss = run.validate({1: rows()})[1].token
     if ranks.is_first():
-        torch.save(run.model.state_dict(), path)
+        torch.save({"weights": run.model.state_dict(), "loss": loss, "widths": list(widths)}, path)
     ranks.meet()
 
 

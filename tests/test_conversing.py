@@ -89,7 +89,7 @@ def test_one_turn_is_worth_its_reward() -> None:
     assert credit.returns(rows, 1) == rows
 
 
-@pytest.mark.parametrize("scheme", ["staged", "binary", "frontend", "midend", "hierarchical"])
+@pytest.mark.parametrize("scheme", ["staged", "binary", "frontend", "midend", "hierarchical", "uniform"])
 def test_nothing_is_worth_more_than_to_be_right_at_once(scheme: str) -> None:
     def worth(*steps: Verdict) -> float:
         scores = [reward.score(one, scheme) for one in steps]

@@ -106,6 +106,12 @@ def test_hierarchical_pays_nothing_for_a_wrong_candidate() -> None:
     assert parts(verdict("tiny", speed=(9.0, 8.0, 10.0)), "hierarchical") == {"plan": 0.0, "code": 0.0}
 
 
+def test_uniform_pays_all_tokens_what_hierarchical_shares_out() -> None:
+    fast = verdict("timing", correct=True, speed=(1.5, 1.4, 1.6))
+    assert parts(fast, "uniform") == dict.fromkeys(("plan", "code"), score(fast, "hierarchical"))
+    assert score(verdict("tiny", speed=(9.0, 8.0, 10.0)), "uniform") == 0.0
+
+
 def test_other_schemes_pay_both_parts_alike() -> None:
     assert parts(verdict("tiny"), "staged") == {"plan": 0.5, "code": 0.5}
 

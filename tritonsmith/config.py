@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from tritonsmith.errors import UserError
+from tritonsmith.reward import Scheme
 from tritonsmith.types import Style
 
 
@@ -260,8 +261,9 @@ class MidendConfig(_Section):
 class RewardConfig(_Section):
     """How a verdict becomes a reward."""
 
-    scheme: Literal["staged", "binary", "frontend", "midend", "hierarchical"] = "staged"
-    """`hierarchical` rewards the plan's tokens by speed and the code's by correctness, each with its own advantage."""
+    scheme: Scheme = "staged"
+    """`hierarchical` rewards the plan's tokens by speed and the code's by correctness, each with its own advantage;
+    `uniform`, what it is measured against, all tokens by both."""
     alpha: NonNegativeFloat = 0.1
     """Weight of the plan's tokens under `hierarchical`: J = alpha J_plan + J_code (requirements row 15)."""
     cap: float = 1.0

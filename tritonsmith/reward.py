@@ -8,7 +8,7 @@ from typing import Literal
 
 from tritonsmith.types import Interval, StageName, Verdict
 
-Scheme = Literal["staged", "binary", "frontend", "midend", "hierarchical"]
+Scheme = Literal["staged", "binary", "frontend", "midend", "hierarchical", "uniform"]
 
 STAGE_CREDIT: dict[StageName | None, float] = {
     None: 0.0,
@@ -32,8 +32,8 @@ def score(verdict: Verdict, scheme: str = "staged", cap: float = 1.0) -> float:
 
     `staged` lies in 0 to 1: the stage's credit, and for a correct candidate 0.3 * clip(speedup - 1, 0, cap) / cap;
     a cap of 0 or less takes the bonus away. `binary` is 0 or 1, `frontend` -10 or 1, `midend` -10 or 1 + speedup
-    (without a limit, as its source defines it). `hierarchical` is alpha * plan + code. Raises ValueError for a
-    scheme that does not exist.
+    (without a limit, as its source defines it). `hierarchical` is alpha * plan + code, and so is `uniform`, which
+    gives it to all tokens alike. Raises ValueError for a scheme that does not exist.
     """
     match scheme:
         case "staged":
@@ -44,8 +44,8 @@ def score(verdict: Verdict, scheme: str = "staged", cap: float = 1.0) -> float:
             return 1.0 if verdict.correct else FAILURE
         case "midend":
             return 1.0 + speedup(verdict) if verdict.correct else FAILURE
-        case "hierarchical":
-            both = parts(verdict, scheme, cap)
+        case "hierarchical" | "uniform":
+            both = parts(verdict, "hierarchical", cap)
             return ALPHA * both["plan"] + both["code"]
     raise ValueError(f"no reward scheme {scheme!r}")
 

@@ -173,6 +173,7 @@ def _scheme(config: Config | None, given: Sequence[Given]) -> str:
         "frontend": "-10 for what fails, 1 for what is right.",
         "midend": "-10 for what fails, 1 + speedup for what is right.",
         "hierarchical": "The plan's tokens earn the speedup of a right candidate, the code's that it is right.",
+        "uniform": "Right candidates earn 1 and a tenth of their speedup.",
     }
     return texts.get(scheme, "Mean over the candidates.")
 

@@ -187,20 +187,22 @@ class _Run:
     def validate(self, validation: Mapping[int, Packed]) -> dict[int, Loss]:
         """The completions' loss by level; the clock stands meanwhile.
 
-        Gradients stay on, though none are taken: without them the compiled step would be compiled a second time.
+        Gradients stay on, though none are taken, and each process has as many rows at a time as in training: else the
+        compiled step would be compiled a second time.
         """
         found = {}
         for level, packed in sorted(validation.items()):
             here = packed.to(self.device)
             total, count = 0.0, 0.0
             for start in range(0, len(here), self.batch):
-                rows = torch.arange(start, start + self.batch, device=self.device)
+                rows = torch.arange(start, start + self.batch, device=self.device)[ranks.share(self.batch)]
                 inside = (rows < len(here))[:, None]
                 rows = rows.clamp(max=len(here) - 1)
                 counts = (here.kinds[rows][:, 1:] == ANSWER) & inside
                 losses = self.step.token_losses(here, rows).detach()
                 total += float((losses * counts).sum())
                 count += float(counts.sum())
+            total, count = (sum(parts) for parts in zip(*ranks.gathered((total, count)), strict=True))
             bits = total / math.log(2) / max(packed.text, 1)
             found[level] = Loss(total / max(count, 1.0), bits, total / max(packed.documents, 1))
         self._start()
