@@ -95,9 +95,11 @@ class CurriculumTrainer(GRPOTrainer):
             rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
             made["advantages"] = self._shared(self.assign, rows, ids.shape[1]).to(ids.device)
         heard = int(everywhere(speaking(made).sum()).sum())
+        if self.imitation is not None and self.due is not None:
+            return self._imitate(made, self.imitation, self.due)
         if ranks.is_first():
             self.silence.heard(heard)
-        return made if self.imitation is None or self.due is None else self._imitate(made, self.imitation, self.due)
+        return made
 
     def _imitate(self, made: dict[str, Tensor], imitation: Imitation, due: Rollout) -> dict[str, Tensor]:
         """Put earlier right answers where rows say nothing, and keep this batch's for later ones."""
