@@ -94,9 +94,9 @@ class CurriculumTrainer(GRPOTrainer):
             ids, mask = made["completion_ids"], made["completion_mask"]
             rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
             made["advantages"] = self._shared(self.assign, rows, ids.shape[1]).to(ids.device)
-        heard = int(everywhere(speaking(made).sum()).sum())
         if self.imitation is not None and self.due is not None:
-            return self._imitate(made, self.imitation, self.due)
+            made = self._imitate(made, self.imitation, self.due)
+        heard = int(everywhere(speaking(made).sum()).sum())
         if ranks.is_first():
             self.silence.heard(heard)
         return made
