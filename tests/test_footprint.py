@@ -25,6 +25,13 @@ def test_an_elementwise_reference_reads_and_writes_once() -> None:
     assert len(found.costs) == 1 and found.costs[0].bytes == found.floor_bytes and found.flops == 0
 
 
+@pytest.mark.parametrize("moved", ["torch.flip(x, dims=[1])", "torch.roll(x, 1)"])
+def test_a_reference_that_only_moves_values_reads_and_writes_them(moved: str) -> None:
+    """They are glue where a candidate leaves them to torch: as references they cost nothing, and RL died of it."""
+    found = _footprint(DOUBLE.model_copy(update={"source": DOUBLE.source.replace("2.0 * x", moved)}))
+    assert sum(cost.bytes for cost in found.costs) == found.floor_bytes == 2 * 4 * 64 * 48
+
+
 def test_a_matmul_has_its_operations() -> None:
     found = _footprint(SUITE["level1/linear"])
     assert found.flops == 2 * 2048 * 1536 * 2560

@@ -50,6 +50,7 @@ def test_fast_p_counts_correct_and_faster() -> None:
 def test_geometric_mean_of_a_speedup_and_its_inverse_is_one() -> None:
     assert geometric_mean([4.0, 0.25]) == pytest.approx(1.0)
     assert math.isnan(geometric_mean([]))
+    assert geometric_mean([4.0, 0.0]) == 0.0
 
 
 def test_interval_covers_the_true_mean_as_often_as_it_says() -> None:

@@ -85,6 +85,13 @@ def test_no_launch_is_no_speedup() -> None:
     assert timing.speedup.median == 0.0 and timing.roofline_share is None
 
 
+def test_against_a_view_a_launch_is_compared_with_a_launch() -> None:
+    view = _footprint(DOUBLE.model_copy(update={"source": DOUBLE.source.replace("2.0 * x", "x.view(48, 64)")}))
+    assert not view.costs
+    timing = roofline.predict([_row(0.0)], {}, view, view, "sm_90")
+    assert timing.speedup.median == 1.0
+
+
 def test_rows_of_another_form_count_nothing() -> None:
     small = Footprint((Cost(8.0, 0.0),), 8.0)
     assert roofline.predict([{"bytes_loaded": "x"}], {}, small, small, "sm_90").bytes_moved == 0

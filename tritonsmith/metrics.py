@@ -76,8 +76,10 @@ def fast_p(correct: Sequence[bool], speedups: Sequence[float | None], p: float) 
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """exp of the mean logarithm; NaN of nothing."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+    """exp of the mean logarithm; NaN of nothing, 0 where one is 0."""
+    if not values:
+        return math.nan
+    return math.exp(sum(map(math.log, values)) / len(values)) if all(values) else 0.0
 
 
 def bootstrap(values: Sequence[float], seed: int = 0) -> Estimate:

@@ -114,7 +114,8 @@ def predict(
     mine = _launches(_as_often(launches, whole or ()), operators, small, real, 1.0 if real.half else in_parts)
     rate = hardware.float16 * efficiency.dot_float16 if real.half else hardware.float32 * efficiency.dot_float32
     candidate = sum(_seconds(cost, hardware, 1.0, rate) for cost in mine)
-    reference = reference_seconds(real, target, efficiency)
+    # Of a view nothing is launched: no kernel is compared with less than a launch.
+    reference = max(reference_seconds(real, target, efficiency), hardware.launch)
     speedup = reference / candidate if candidate else 0.0
     return Timing(
         kind="predicted",

@@ -23,7 +23,9 @@ from tritonsmith.verify.dynamic.observe import tensors
 Kind = Literal["stream", "reduce", "window", "scan", "matmul", "convolution", "depthwise"]
 
 FILLS = {"fill_", "zeros", "zero_", "full", "ones", "zeros_like", "ones_like", "full_like"}
-MOVING = FILLS | {"clone", "copy_", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat"}
+MOVING = FILLS | {
+    "clone", "copy_", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip", "roll", "narrow_copy",
+}  # fmt: skip
 """Glue that costs traffic all the same."""
 SCANS = {"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"}
 REDUCTIONS = {
