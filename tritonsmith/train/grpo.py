@@ -158,6 +158,8 @@ def _train(
         learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
     elif own.turns > 1:
         raise ConfigError("grpo.turns: feedback turns are not drawn from DeepSpeed's weights; DDP and FSDP have them")
+    elif own.imitate:
+        raise ConfigError("grpo.imitate: right answers do not come back under DeepSpeed; under DDP and FSDP they do")
     learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
     learner.assign = _assign(config, rewards, tokenizer)
     if own.imitate:
