@@ -1,6 +1,6 @@
 """Reinforcement learning's figures from nothing, in one command: a base, its SFT, runs of `rl.py` side by side, judged.
 
-    python benchmarks/rl_whole.py rows --out runs/whole                 # no GPU; over two hours of a core
+    python benchmarks/rl_whole.py rows --out runs/whole                 # no GPU; over three hours of a core
     python benchmarks/rl_whole.py train --out runs/whole --gpus 4       # half an hour
     python benchmarks/rl_whole.py judge --out runs/whole                # no GPU; ten minutes of two cores
 

@@ -24,7 +24,7 @@ from tritonsmith.train import ranks
 from tritonsmith.train.advantages import Assign, everywhere
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
-from tritonsmith.train.imitation import Imitation, placed
+from tritonsmith.train.imitation import Answer, Imitation, placed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
@@ -118,12 +118,13 @@ class CurriculumTrainer(GRPOTrainer):
         count = min(ranks.gathered(min(len(prompts), len(silent))))
         if not count:
             return made
-        prompts, completions, end = prompts[:count], completions[:count], cast(int, self._tokenizer.pad_token_id)
-        made = placed(made, silent[:count], prompts, completions, self._logps(prompts, completions), end)
+        prompts, completions = prompts[:count], completions[:count]
+        pad = cast(int, self._tokenizer.pad_token_id)
+        made = placed(made, silent[:count], prompts, completions, self._logps(prompts, completions), pad)
         made["num_items_in_batch"] = everywhere(made["completion_mask"].sum()).sum()
         return made
 
-    def _encoded(self, answers: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:
+    def _encoded(self, answers: Sequence[Answer]) -> tuple[list[list[int]], list[list[int]]]:
         """The tokens of prompts and of answers, the end token included, that are no longer than what is drawn."""
         if not answers:
             return [], []
