@@ -18,11 +18,11 @@ from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.lower.convert import convert
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.rows import Row
-from tritonsmith.evaluate import read
+from tritonsmith.evaluate import drawn, read
 from tritonsmith.jsonl import append
 from tritonsmith.prompts import Message, render_completion
 from tritonsmith.tasks import graphs
-from tritonsmith.train import best_of_n, policy, rounds
+from tritonsmith.train import best_of_n, policy, rounds, sft
 from tritonsmith.train.generate import Sampler
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
@@ -99,6 +99,24 @@ def test_two_rounds_leave_records_curriculum_and_a_model(
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(seen)
     assert model.resolve() == (tmp_path / "rl" / "round-01" / "model").resolve()
     assert list((tmp_path / "tensorboard" / "rl").glob("events.*"))
+
+
+def test_the_step_is_compiled_once_while_the_first_round_is_judged(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    config, done, fit = make_config(tmp_path, tiny_folder), [], sft.fit_from
+    config.sft.engine = "compiled"
+
+    def ready(*given: object, **named: object) -> None:
+        done.append("ready")
+        assert not (tmp_path / "rl" / "round-00" / "round.json").exists()
+        assert len(drawn(tmp_path / "rl" / "round-00" / "records.completions.jsonl")) == 6
+
+    monkeypatch.setattr(sft, "ready_from", ready)
+    monkeypatch.setattr(sft, "fit_from", lambda *given, **named: (done.append("fit"), fit(*given, **named)))
+    best_of_n.train(config, tasks, verifier, None)
+    assert done == ["ready", "fit", "fit"]
 
 
 def test_only_the_rounds_in_memory_are_learnt_from(

@@ -103,6 +103,30 @@ def test_a_model_learns_and_each_fit_begins_from_what_it_is_given(tiny_folder: P
     assert list((tmp_path / "a" / "tensorboard" / "sft").glob("events.*"))
 
 
+def test_what_is_made_ready_learns_nothing_and_is_what_a_fit_takes(tiny_folder: Path, tmp_path: Path) -> None:
+    rows = make_rows(12)
+    plain = fitted(make_config(tmp_path / "a", tiny_folder), rows)
+    config = make_config(tmp_path / "b", tiny_folder)
+    packed._at_hand = None
+    sft.ready_from(config, config.sft, None)
+    step = packed._at_hand
+    assert step is not None
+    before, _ = trainer.load(config, None)
+    for name, weight in before.named_parameters():
+        torch.testing.assert_close(step.model.get_parameter(name), weight, rtol=0, atol=0)
+        assert step.model.get_parameter(name).grad is None
+    assert losses(fitted(config, rows)) == losses(plain)
+    assert packed._at_hand is step
+
+
+def test_what_cannot_be_compiled_is_not_made_ready(tiny_folder: Path, tmp_path: Path) -> None:
+    packed._at_hand = None
+    for name, value in (("lora.enabled", "true"), ("sft.engine", "trl")):
+        config = make_config(tmp_path, tiny_folder, **{name: value})
+        sft.ready_from(config, config.sft, None)
+    assert packed._at_hand is None
+
+
 def test_adapters_are_refused_with_what_to_do(tiny_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"lora\.enabled = false"):
         fitted(make_config(tmp_path, tiny_folder, **{"lora.enabled": "true"}), make_rows(2))

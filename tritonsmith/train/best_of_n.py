@@ -19,7 +19,7 @@ from torch.utils.tensorboard import SummaryWriter
 from transformers import PreTrainedModel
 
 from tritonsmith import credit, jsonl, reward
-from tritonsmith.config import Config
+from tritonsmith.config import Config, SftConfig
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Key
@@ -60,6 +60,7 @@ def train(
     model = start
     numbers: Iterator[int] = iter(range(own.rounds))
     under_way: deque[_UnderWay] = deque()
+    ready = False
 
     def begin(number: int) -> _UnderWay:
         rng = random.Random(f"{config.run.seed}/{number}")
@@ -89,6 +90,9 @@ def train(
                 under_way.append(begin(number))
             if not under_way:
                 return _link(config, out / "model", model)
+            if not ready and under_way[0].begun.first.judging is not None:
+                sft.ready_from(config, _settings(config), start, master=True)  # judging takes longer
+                ready = True
             model = end(under_way[0])
             under_way.popleft()
     finally:
@@ -168,10 +172,14 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
+    sft.fit_from(config, _settings(config), rows, model, folder, f"rl/round-{number:02d}", master=True)
+
+
+def _settings(config: Config) -> SftConfig:
+    """What a round is learnt with."""
     given = ("epochs", "lr", "batch", "copies", "most_steps")
     own = {name: getattr(config.best_of_n, name) for name in given}
-    settings = config.sft.model_copy(update={**own, "accumulation": 1})
-    sft.fit_from(config, settings, rows, model, folder, f"rl/round-{number:02d}", master=True)
+    return config.sft.model_copy(update={**own, "accumulation": 1})
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 import torch
@@ -54,16 +54,14 @@ def fit(
     share, UserError where the loss is no number in the end.
     """
     global _at_hand
-    if config.lora.enabled or isinstance(model, PeftModel) or config.model.load_in_8bit or models.is_sharded():
+    if not _is_whole(model, config):
         raise ConfigError(
             "sft.engine = compiled trains all weights, whole on each GPU: set lora.enabled = false, or sft.engine = trl"
         )
     if settings.batch % ranks.count():
         raise ConfigError(f"{name}: batch = {settings.batch} rows are not to be shared by {ranks.count()} processes")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    step = _step_of(model, device)
+    step, device, half = _prepared(config, model)
     rows = pack(encoded, settings.max_length, cast(int, tokenizer.pad_token_id))
-    half = device == "cuda" and config.model.dtype == "bfloat16"
     with brisk():  # judging beside it is Python too
         losses, seconds = _train(step, rows, settings, config.run.seed, device, half, name)
     if not math.isfinite(losses[-1]):
@@ -77,6 +75,23 @@ def fit(
         _at_hand = None
     ranks.meet()
     return out / "model"
+
+
+def ready(config: Config, settings: SftConfig, model: PreTrainedModel | PeftModel) -> None:
+    """Compile what `fit` takes with these settings, which is a minute on a GPU, while there is something to wait for.
+
+    Nothing is learnt. All ranks call it; what `fit` refuses it leaves to that.
+    """
+    if not _is_whole(model, config) or settings.batch % ranks.count():
+        return
+    step, device, half = _prepared(config, model)
+    step.model.train()
+    optimizers = Optimizers(step.model, "adamw", settings.lr, half)
+    row = pack([Encoded(np.zeros(2, dtype=np.int32), start=1)], settings.max_length, 0).to(device)
+    with brisk():
+        step.backward(row, torch.zeros(settings.batch, dtype=torch.long, device=device), 0.0)
+    step.model.zero_grad(set_to_none=True)
+    optimizers.finish()
 
 
 def pack(encoded: Sequence[Encoded], length: int, padding: int) -> Packed:
@@ -98,6 +113,18 @@ def orders(rows: int, epochs: float, step: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     shuffled = [torch.randperm(rows, generator=generator) for _ in range(math.ceil(steps * size / rows))]
     return torch.cat(shuffled)[: steps * size].view(steps, size)
+
+
+def _is_whole(model: PreTrainedModel | PeftModel, config: Config) -> TypeGuard[PreTrainedModel]:
+    """Whether all weights are trained, and each process has them all."""
+    adapters = config.lora.enabled or isinstance(model, PeftModel)
+    return not (adapters or config.model.load_in_8bit or models.is_sharded())
+
+
+def _prepared(config: Config, model: PreTrainedModel) -> tuple[Step, str, bool]:
+    """The compiled step, where it is, and whether it computes in bfloat16."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return _step_of(model, device), device, device == "cuda" and config.model.dtype == "bfloat16"
 
 
 def _step_of(model: PreTrainedModel, device: str) -> Step:

@@ -105,6 +105,20 @@ def _fit_here(
     return fit(config, settings, rows, model, tokenizer, out, name)
 
 
+def ready_from(config: Config, settings: SftConfig, start: Path | None, master: bool = False) -> None:
+    """Compile what `fit_from` will take, where `settings.engine` is compiled; called on rank 0, by all processes."""
+    if settings.engine != "compiled":
+        return
+    with ranks.together(_ready_here, config, settings, start, master):
+        _ready_here(config, settings, start, master)
+
+
+def _ready_here(config: Config, settings: SftConfig, start: Path | None, master: bool) -> None:
+    """A rank's part of `ready_from`."""
+    make_room()
+    packed.ready(config, settings, trainer.load(config, start, master=master, spread=True)[0])
+
+
 class _Learner(SFTTrainer):
     """TRL's trainer, whose order of rows does not depend on how many processes there are."""
 
