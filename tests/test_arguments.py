@@ -27,6 +27,12 @@ def helper(x):
 
 
 @triton.jit
+def waiting(x_ptr):
+    tl.extra.cuda.gdc_wait()
+    tl.store(x_ptr + tl.arange(0, WIDTH), helper(0.0))
+
+
+@triton.jit
 def kernel(x_ptr):
     tl.store(x_ptr + tl.arange(0, WIDTH), helper(0.0))
 
@@ -97,3 +103,17 @@ def test_what_is_wrong_is_told_each_time() -> None:
         assert not launches.settled
     finally:
         WIDTH.value = before
+
+
+@pytest.mark.parametrize(("function", "options", "wanted"), [
+    (kernel, {"launch_pdl": True}, ["race"]),
+    (kernel, {"launch_pdl": False}, []),
+    (kernel, {}, []),
+    (waiting, {"launch_pdl": True}, []),
+])  # fmt: skip
+def test_who_may_begin_before_others_have_ended_must_wait(
+    function: object, options: dict[str, object], wanted: list[str]
+) -> None:
+    launches = Launches()
+    arguments.check_waits(launches, "kernel", function, options)
+    assert [row["rule"] for row in launches.violations] == wanted

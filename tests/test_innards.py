@@ -19,6 +19,9 @@ from tritonsmith.verify.static.innards import innards
         "class Mine:\n    def _evaluate(self):\n        return hint._evaluate()",
         "Fields.register(type(steps))\nmatch steps:\n    case Fields(frame):\n        pass",
         "x.is_meta",
+        "torch.get_device_module('cuda').importlib.import_module('os')",
+        "getattr(thing, 'sys').modules",
+        "self.sys = 1\nthing.sys.modules",
     ],
 )
 def test_found(source: str) -> None:
@@ -34,6 +37,7 @@ def test_found(source: str) -> None:
         "weight._version",
         "self.register_buffer('_table', t)\nself._table",
         "match block:\n    case Plan(block=1):\n        pass",
+        "self.os = 2\nself.os + 1",
     ],
 )
 def test_left_alone(source: str) -> None:

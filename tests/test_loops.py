@@ -1,10 +1,10 @@
-"""Loop variables in kernels are scalars, and divide as a GPU divides."""
+"""Loop variables in kernels, and numbers that a name is given there, are scalars and divide as a GPU divides."""
 
 import pytest
 from judging import DOUBLE, KERNEL, double, judge
 from triton import language as tl
 
-from tritonsmith.verify.interpreter.loops import Counted, counted, joined
+from tritonsmith.verify.interpreter.loops import Counted, counted, extreme, given, joined
 from tritonsmith.verify.pool import Verifier
 
 LOOP = "    offsets = offsets.to(tl.int64)\n    for i in BOUNDS:\n        BODY\n"
@@ -46,3 +46,28 @@ def test_and_and_or_of_blocks_join_them_element_by_element(verifier: Verifier, m
 def test_and_of_scalars_stops_where_it_is_settled() -> None:
     assert joined(True, lambda: 0, lambda: pytest.fail("is not asked")) == 0
     assert joined(False, lambda: 0, lambda: 3) == 3
+
+
+def test_numbers_of_a_tuple_become_tensors_each() -> None:
+    one, (other, word) = given((-7, (2.0, "ieee")))  # type: ignore[misc]
+    assert (one.type, other.type, word) == (tl.int32, tl.float32, "ieee")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "left, right = -7, 2",
+        "left: tl.int32 = -7\n    right = 2",
+        "left = -7 if n > 0 else 3\n    right = 2",
+        "left = min(n, -7)\n    right = max(2, 1)",
+    ],
+)
+def test_numbers_divide_as_a_gpu_divides(verifier: Verifier, line: str) -> None:
+    kernel = KERNEL.replace("    mask =", f"    {line}\n    offsets += left // right + 3\n    mask =")
+    verdict = judge(verifier, DOUBLE, double(kernel=kernel))
+    assert verdict.correct, (verdict.findings, verdict.mismatch)
+
+
+def test_max_of_plain_numbers_and_a_function_of_that_name_stay_what_they_are() -> None:
+    assert extreme(max, 2, 3) == 3 and extreme(min, [4, 1]) == 1
+    assert extreme(lambda a, b: a - b, 2, 3) == -1

@@ -33,7 +33,7 @@ DEFINABLE = {
 """Special methods that a class may define, besides `DUNDERS`."""
 DUNDERS = {
     "__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__", "__version__", "__author__",
-    "__slots__", "__constants__",
+    "__slots__", "__constants__", "__license__", "__copyright__", "__email__", "__date__", "__credits__",
 }  # fmt: skip
 HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
 """Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
@@ -235,9 +235,14 @@ def _getattr(tree: ast.Module) -> Iterator[Finding]:
         ):
             continue
         name = node.args[1] if len(node.args) > 1 else None
-        plain = isinstance(name, ast.Constant) and isinstance(name.value, str) and not name.value.startswith("_")
+        plain = isinstance(name, ast.Constant) and isinstance(name.value, str) and _is_plain(name.value)
         if not plain and id(node.func) not in numbered:
             yield Finding(rule="getattr", message="getattr takes a plain literal name here", line=node.lineno)
+
+
+def _is_plain(name: str) -> bool:
+    """A name without an underscore, or one of a candidate's own with one: `innards` looks whose it is."""
+    return not name.startswith("_") or (name.isidentifier() and not name.startswith("__"))
 
 
 def _numbered(tree: ast.Module, *names: str) -> set[int]:

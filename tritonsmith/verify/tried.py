@@ -1,9 +1,11 @@
 """What a candidate is tried on at the full size: the variants of its task, and those that its text calls for."""
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tritonsmith.source import parse
 from tritonsmith.tasks.literals import levels
 from tritonsmith.tasks.values import Side
 from tritonsmith.tasks.variants import Variant, odd_sizes, variants
@@ -39,7 +41,7 @@ def variants_of(
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
-    if _THROUGH_WHOLE.search(source):
+    if _THROUGH_WHOLE.search(_said(source)):
         found = [variant for variant in found if variant.values != "huge"]
     if light is not None and _NUMBER.search(task.source):
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
@@ -53,6 +55,15 @@ def variants_of(
     found += [Variant(REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
     apart = () if cuda else large.apart
     return found + [Variant(APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
+
+
+def _said(source: str) -> str:
+    """A source without its comments and docstrings, in which any word may stand."""
+    tree = parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value = ast.Constant(None)
+    return ast.unparse(tree)
 
 
 def _beyond(odd: Task, light: Task, some: Sequence[float]) -> list[Variant]:

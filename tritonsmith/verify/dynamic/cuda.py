@@ -79,6 +79,7 @@ def install(launches: Launches) -> Watch:
             return warmed.Warmed(self.__name__, functools.partial(self.run, warmup=False), {})
         arguments.check(launches, self.__name__, [*args, *kwargs.values()])
         arguments.check_globals(launches, self.__name__, self)
+        arguments.check_waits(launches, self.__name__, self, kwargs)
         try:
             kernel = launch(self, *args, grid=grid, warmup=warmup or watch.phase == "compile", **kwargs)
         except CompilationError as error:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tritonsmith.verify.dynamic.sampled import Sample
     from tritonsmith.verify.launches.arguments import Settled
 
+_COPYING = ("aten.clone.", "aten._to_copy.", "aten.copy_.")
+"""Operators whose last tensor is where the values come from."""
 MAX_LAUNCHES = 4096
 """Launches kept one by one; a forward with more is counted but not listed further."""
 
@@ -175,6 +177,10 @@ class Operators(TorchDispatchMode):
         elif self._launches.unwritten and func._schema.is_mutable:  # type: ignore[attr-defined]
             for tensor in written_by(func, args, kwargs or {}):
                 self._initialise(tensor)
+        if self._launches.unwritten and str(func).startswith(_COPYING):
+            self._launches.active = True  # what follows is not the candidate's
+            self._copied(args, produced)
+            self._launches.active = False
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._launches.alive.extend(produced)
         written = self._launches.written
@@ -196,13 +202,29 @@ class Operators(TorchDispatchMode):
             message = "forward takes a number out of memory that nothing has written"
             self._launches.violations.append({"rule": "uninitialised", "message": message, "line": None})
 
+    def _copied(self, args: Sequence[object], produced: Sequence[torch.Tensor]) -> None:
+        """A copy of memory that nothing has written is such memory too."""
+        sources = [one for one in args if isinstance(one, torch.Tensor)]
+        bare = self._bare(sources[-1]) if sources else None
+        if bare is None or not bool(bare.any()):
+            return
+        for tensor in produced:
+            size = tensor.untyped_storage().nbytes()
+            kept = self._launches.unwritten.setdefault(address(tensor), np.zeros(size, np.bool_))
+            _elements(kept, tensor).copy_(bare.expand(tensor.shape)[..., None])
+
+    def _bare(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Which of its elements nothing has written; None where it does not lie in fresh memory."""
+        unwritten = self._launches.unwritten.get(address(tensor))
+        if unwritten is None or tensor.layout != torch.strided:
+            return None
+        return _elements(unwritten, tensor).any(-1)
+
     def _initialise(self, tensor: torch.Tensor) -> None:
         unwritten = self._launches.unwritten.get(address(tensor))
         if unwritten is None or tensor.layout != torch.strided:
             return
-        size = tensor.element_size()
-        shape, stride = (*tensor.shape, size), (*(step * size for step in tensor.stride()), 1)
-        torch.from_numpy(unwritten).as_strided(shape, stride, tensor.storage_offset() * size).fill_(False)
+        _elements(unwritten, tensor).fill_(False)
 
     def touched(self, output: object) -> dict[str, object]:
         """Places of the outputs that hold memory that a kernel wrote, or a view or copy of it, and of the others.
@@ -216,6 +238,13 @@ class Operators(TorchDispatchMode):
         told = any(True for _ in numbers(output))
         bare = not found and (bool(every) or told) and (self._launches.peeked or not told)
         return {"touched": written, "untouched": [place for place, _ in found if place not in written], "bare": bare}
+
+
+def _elements(of_bytes: npt.NDArray[np.bool_], tensor: torch.Tensor) -> torch.Tensor:
+    """What is known of its storage's bytes, as the tensor lies there: its shape, and a dimension of an element's."""
+    size = tensor.element_size()
+    shape, stride = (*tensor.shape, size), (*(step * size for step in tensor.stride()), 1)
+    return torch.from_numpy(of_bytes).as_strided(shape, stride, tensor.storage_offset() * size)
 
 
 def _counts_up(func: object, args: Sequence[object]) -> bool:

@@ -145,6 +145,16 @@ class Work(contextlib.AbstractContextManager["Work"]):
             bare = torch.from_numpy(unwritten).as_strided(target.shape, stride, offset)
             return int((~bare).sum())
 
+    def _puts_a_constant(self, name: str, args: Sequence[object]) -> bool:
+        """Whether an operator puts one number everywhere, itself or from where it stands everywhere."""
+        if name != "copy_" or not self._looks:
+            return name in ("fill_", "zero_")
+        source = args[1] if len(args) > 1 else None
+        if not isinstance(source, torch.Tensor) or not source.numel() or address(source) in self._known:
+            return False
+        with _unseen(self._launches), torch._C.DisableTorchFunction():
+            return bool((source == source.flatten()[0]).all())
+
     def _exact(self, outputs: Sequence[torch.Tensor]) -> bool:
         """Whether places or truths are asked of float32 values: rounding these changes seldom one, and then wholly."""
         kinds = {t.dtype for t in (*self._given, *outputs) if t.is_floating_point()}
@@ -214,8 +224,9 @@ class Work(contextlib.AbstractContextManager["Work"]):
         before = {address(t) for t in tensors((args, named))}
         if name == "_local_scalar_dense":
             self._hand(read)
-        if name in ("fill_", "zero_") and isinstance(args[0], torch.Tensor):
-            self.overwritten += self._overwrites(args[0])
+        target = args[0] if args else None
+        if isinstance(target, torch.Tensor) and self._puts_a_constant(name, args):
+            self.overwritten += self._overwrites(target)
         result = call()
         produced = [t for t in tensors(result) if t.numel()]
         if self._looks and name in ("_to_copy", "copy_"):

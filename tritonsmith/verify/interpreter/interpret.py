@@ -39,9 +39,7 @@ from tritonsmith.verify.interpreter import (
 from tritonsmith.verify.interpreter.shadow import Shadow
 from tritonsmith.verify.launches import arguments, descriptors, warmed
 
-_MEETINGS = tuple(
-    f"create_{name}" for name in ("barrier", "trans", "reshape", "histogram", "gather", "cat", "join", "split")
-)
+_MEETINGS = tuple(f"create_{name}" for name in ("barrier", "trans", "histogram", "gather", "cat", "join", "split"))
 """What values go from lane to lane by, beside reductions, scans and products: through shared memory and a barrier."""
 
 
@@ -133,6 +131,7 @@ def install(launches: Launches) -> None:
             launches.instead(self, args, kwargs.get("grid"), kwargs)
             return made
         arguments.check_globals(launches, str(getattr(self, "__name__", "")), self)
+        arguments.check_waits(launches, str(getattr(self, "__name__", "")), self, kwargs)
         which.append(arguments.identity(self))  # before its source is written anew for the interpreter
         habit.append(habits.of(self.fn))
         try:
@@ -251,6 +250,14 @@ def install(launches: Launches) -> None:
 
         return call
 
+    reshape = builder.create_reshape
+
+    def create_reshape(self, arg, shape, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        # Into the shape that it has nothing moves.
+        other = tuple(arg.data.shape) != tuple(map(int, shape))
+        return (met(reshape) if other else reshape)(self, arg, shape, *rest)
+
+    builder.create_reshape = create_reshape  # type: ignore[method-assign]
     for name in _MEETINGS:
         setattr(builder, name, met(getattr(builder, name)))
     exchange = interpreter.ReduceScanOpInterface

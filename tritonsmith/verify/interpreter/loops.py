@@ -1,5 +1,5 @@
-"""Loops and conditions of kernels: loop variables are scalars of 32 or 64 bits, divided as a GPU divides, and `and`
-and `or` of blocks join element by element.
+"""Loops, conditions and assignments of kernels: loop variables are scalars of 32 or 64 bits, divided as a GPU divides,
+`and` and `or` of blocks join element by element, and a number is the tensor that the compiler makes of it.
 
 The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
 it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
@@ -10,6 +10,7 @@ nothing of what it carries from one round to the next.
 """
 
 import ast
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
@@ -20,9 +21,10 @@ from triton.runtime import interpreter
 
 from tritonsmith.verify.process.loading import CANDIDATE
 
-_COUNTED, _SEMANTIC = "range of a kernel", "semantic of the interpreter"
+_COUNTED = "range of a kernel"
 _ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
-_JOINED = "and or or of a kernel"
+_JOINED, _CHOSEN = "and or or of a kernel", "one of two in a kernel"
+_GIVEN, _EXTREME = "what a kernel's name is given", "max or min of a kernel"
 """Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
 
 
@@ -131,13 +133,32 @@ class _Loops(interpreter.ASTTransformer):
     """Triton's transformer, whose `range` is `counted`, and whose names are its own."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        """What is assigned becomes a tensor, by the interpreter's own hand."""
-        node.value = self.visit(node.value)
-        node = super().visit_Assign(node)
-        for part in ast.walk(node.value):
-            if isinstance(part, ast.Name) and part.id == "interpreter_semantic":
-                part.id = _SEMANTIC
+        """What is assigned becomes a tensor; each part of a tuple does."""
+        given = self.visit(node.value)
+        node = super().visit_Assign(node)  # which refuses what the compiler does
+        node.value = ast.copy_location(_call(_GIVEN, given), given)
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Likewise, but for what is said to be a constant."""
+        node = cast(ast.AnnAssign, self.generic_visit(node))
+        if node.value is not None and not ast.unparse(node.annotation).endswith("constexpr"):
+            node.value = ast.copy_location(_call(_GIVEN, node.value), node.value)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """One of two numbers, chosen by what is known when the kernel runs, is a tensor."""
+        node = cast(ast.IfExp, self.generic_visit(node))
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            return node  # a name that is bound in passing would be a function's of its own
+        return ast.copy_location(_call(_CHOSEN, *map(_late, (node.test, node.body, node.orelse))), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Python's `max` and `min` of tensors are Triton's."""
+        node = cast(ast.Call, self.generic_visit(node))
+        if not (isinstance(node.func, ast.Name) and node.func.id in ("max", "min")) or node.keywords:
+            return node
+        return ast.copy_location(_call(_EXTREME, node.func, *node.args), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Count otherwise; bounds and body are gone over as ever."""
@@ -152,8 +173,7 @@ class _Loops(interpreter.ASTTransformer):
         node = cast(ast.BoolOp, self.generic_visit(node))
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             return node  # a name that is bound in passing would be a function's of its own
-        bare = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        parts = [ast.Lambda(args=bare, body=value) for value in node.values]
+        parts = map(_late, node.values)
         return ast.copy_location(_call(_JOINED, ast.Constant(isinstance(node.op, ast.And)), *parts), node)
 
     def visit_While(self, node: ast.While) -> list[ast.AST]:
@@ -177,6 +197,34 @@ def joined(conjunction: bool, *parts: Callable[[], Any]) -> Any:  # noqa: ANN401
     return value if blocks is None else blocks
 
 
+def given(value: object) -> object:
+    """What an assignment gives a name: numbers as tensors, those of a tuple too."""
+    if isinstance(value, tl.tensor):
+        return value
+    if type(value) is tuple:
+        return tuple(map(given, value))
+    return interpreter.interpreter_semantic.to_tensor(value, False)
+
+
+def chosen(test: Callable[[], object], one: Callable[[], object], other: Callable[[], object]) -> object:
+    """`one if test else other` of a kernel."""
+    condition = test()
+    value = (one if condition else other)()
+    return given(value) if isinstance(condition, tl.tensor) else value
+
+
+def extreme(function: Callable[..., object], *values: object) -> object:
+    """`max` or `min` of a kernel, or what it calls by that name."""
+    if function not in (max, min) or len(values) < 2 or not any(isinstance(one, tl.tensor) for one in values):
+        return function(*values)
+    return functools.reduce(tl.maximum if function is max else tl.minimum, values)
+
+
+def _late(value: ast.expr) -> ast.Lambda:
+    bare = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(args=bare, body=value)
+
+
 def _call(name: str, *given: ast.expr) -> ast.Call:
     return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(given), keywords=[])
 
@@ -186,8 +234,8 @@ def install() -> None:
     setattr(interpreter, _COUNTED, counted)  # its globals are among a kernel's
     for name, method in ((_ROUNDS, passes.rounds), (_ENTERED, passes.entered), (_AGAIN, passes.again)):
         setattr(interpreter, name, method)
-    setattr(interpreter, _JOINED, joined)
-    setattr(interpreter, _SEMANTIC, interpreter.interpreter_semantic)
+    for name, function in ((_JOINED, joined), (_CHOSEN, chosen), (_GIVEN, given), (_EXTREME, extreme)):
+        setattr(interpreter, name, function)
     interpreter.FunctionRewriter.ast_transformer = _Loops()
     patch = interpreter._patch_lang_core
 

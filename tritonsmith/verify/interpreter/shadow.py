@@ -158,7 +158,7 @@ class Shadow:
                 self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), _READS)
             reader = region.reader[at]
             self.launch.bytes_loaded += width * distinct(at[reader == NOBODY])
-            if not volatile:
+            if not volatile or not self.atomics:  # no flag that it could have waited for
                 writer = self._apart(region.writer, region.writers, at)
                 self._race(region, at, writer, "reads what program {} writes")
             alone = (reader == NOBODY) | (reader == program)

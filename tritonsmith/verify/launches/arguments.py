@@ -47,6 +47,16 @@ def check_grid(launches: "Launches", kernel: str, grid: Sequence[int]) -> None:
         launches.violations.append({"rule": "grid", "message": message, "line": None})
 
 
+def check_waits(launches: Launches, kernel: str, function: object, named: Mapping[str, object]) -> None:
+    """Note a kernel that may begin before the one before it has ended, and waits for it nowhere.
+
+    CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; here each has ended by then.
+    """
+    if named.get("launch_pdl") and not any("gdc_wait" in one.__code__.co_names for one in reached(function, set())):
+        message = f"{kernel} is launched with launch_pdl and never calls gdc_wait(): it reads what is not stored yet"
+        launches.violations.append({"rule": "race", "message": message, "line": None})
+
+
 def check_threads(launches: "Launches", kernel: str, warps: int, width: int) -> None:
     """Note a program of more threads (so many warps of a width) than a GPU has for a block."""
     if warps * width > THREADS:
@@ -131,12 +141,19 @@ def foreign(values: Iterable[object]) -> str | None:
         if isinstance(value, (torch.Tensor, TensorDescriptor)):
             if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, TensorDescriptor):
                 return kind.__name__
-            inner = () if isinstance(value, torch.Tensor) else [value.base]
+            if isinstance(value, TensorDescriptor):
+                sizes = (value.shape, value.strides, value.block_shape)
+                inner = [value.base, *(tuple(one) if type(one) is torch.Size else one for one in sizes)]
         elif isinstance(value, (tuple, list)):
-            if any(name in vars(owner) for owner in _own(kind) for name in ("__iter__", "__len__", "__getitem__")):
+            held = [pair for owner in _own(kind) for pair in vars(owner).items()]
+            if any(name in ("__iter__", "__len__", "__getitem__") for name, _ in held):
                 return kind.__name__
+            if any(name.startswith("__") and _written_here(one) for name, one in held):
+                return kind.__name__  # a launch makes another one of its kind, and calls what that calls
             inner = tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
         elif isinstance(value, TensorWrapper):  # what `triton.reinterpret` gives
+            if kind is not TensorWrapper:
+                return kind.__name__
             inner = [value.base]
         elif isinstance(value, tl.constexpr):
             inner = [value.value]

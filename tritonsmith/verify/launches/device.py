@@ -22,7 +22,9 @@ PROPERTIES = SimpleNamespace(
     name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=81089 << 20, warp_size=32,
     max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
     shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, L2_cache_size=50 << 20,
-    gcnArchName="sm_90", is_integrated=False, is_multi_gpu_board=False,
+    gcnArchName="sm_90", is_integrated=False, is_multi_gpu_board=False, max_threads_per_block=1024,
+    uuid="4cf2a3bd-7c1e-5c0a-9f0f-0c6a52f1d7b3", pci_bus_id=25, pci_device_id=0, pci_domain_id=0, clock_rate=1980000,
+    memory_clock_rate=2619000, memory_bus_width=5120,
 )  # fmt: skip
 """What `torch.cuda.get_device_properties` says on an H100 SXM (CUDA C++ Programming Guide, "Compute Capabilities",
 and the data sheet; the memory is what torch prints of one): candidates size persistent grids by it."""

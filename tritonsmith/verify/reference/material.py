@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
-from tritonsmith.tasks.dry import picks
+from tritonsmith.tasks.dry import chooses, picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.values import check_kinds, finite, map_tensors
+from tritonsmith.tasks.values import check_kinds, continuous, finite, leaves, map_tensors
 from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics
@@ -28,7 +28,7 @@ from tritonsmith.verify.reference import beyond, by_name, edges, fitting, reused
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.passing import Passed, passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
-from tritonsmith.verify.reference.truth import truth_of
+from tritonsmith.verify.reference.truth import hangs_on_ties, truth_of
 
 _TASKS = 4096
 """Tasks whose habits are remembered."""
@@ -355,6 +355,8 @@ class Draws:
             truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
+            if variant.label != "as given" and _is_either(variant, model, inputs, truth):
+                raise ValueError("the reference's answer is either's of equal values")
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant
@@ -388,6 +390,13 @@ class Draws:
             numerics.prepare(truth)
         if self._device == "cuda":
             torch.cuda.current_stream().synchronize()
+
+
+def _is_either(variant: Variant, model: nn.Module, inputs: list[object], truth: numerics.Truth) -> bool:
+    """Whether a floating-point answer hangs on which of equal values comes first; of whole ones `numerics` knows."""
+    if not chooses(variant.task.source) or not all(map(continuous, leaves(truth.native))):
+        return False
+    return hangs_on_ties(model, inputs)
 
 
 def _single(model: nn.Module) -> bool:

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded, used
-from tritonsmith.tasks.values import FLOAT8, leaves, map_tensors
+from tritonsmith.tasks.values import FLOAT8, continuous, leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic.observe import numbers
 from tritonsmith.verify.numerics import Truth
@@ -22,6 +22,8 @@ from tritonsmith.verify.reference.ties import Pick, Ties, noted
 _HALVES = (torch.float16, torch.bfloat16)
 _STEPS = {torch.int8, torch.uint8, torch.int16, torch.int32}
 """Kinds of integers that are steps of a scale; places are int64, and truths are truths."""
+_EQUAL = 2.0**-40
+"""In parts of the largest value what is equal in float64; float32 rounds to 2^-24 of a value."""
 _NUDGE = 4.0
 """By how many units of rounding inputs are moved to see which integers of an output hang on rounding."""
 _OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
@@ -116,6 +118,22 @@ class _Products(TorchDispatchMode):
         known = getattr(func, "_overloadpacket", None) in flop_registry
         self.found |= known or any(word in str(func) for word in _OTHER_PRODUCTS)
         return func(*args, **(kwargs or {}))
+
+
+def hangs_on_ties(model: nn.Module, inputs: list[object]) -> bool:
+    """Whether an answer in floats is another one where equal values come in another order, which torch leaves open."""
+    found = []
+    try:
+        double, widened = copy.deepcopy(model).double(), _wide(inputs)
+        for number in (0, 1):
+            with Ties(number, _EQUAL):
+                found.append([tensor for tensor in leaves(forward(double, widened)) if continuous(tensor)])
+    except torch.OutOfMemoryError:
+        raise  # says something of the GPU, and nothing of the reference
+    except Exception:  # a reference that insists on its dtype
+        return False
+    pairs = zip(*found, strict=True)
+    return any(not torch.allclose(one, other, 1e-6, 1e-12, equal_nan=True) for one, other in pairs)
 
 
 def _unit(native: object, inputs: list[object]) -> float | None:

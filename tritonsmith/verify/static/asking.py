@@ -40,9 +40,10 @@ def kernel_python(module: Module) -> Iterator[Finding]:
         for node in walk(body):
             asks = isinstance(node, ast.Name) and node.id in asking and node.id not in own
             asks |= isinstance(node, ast.Attribute) and node.attr in CLASSES
+            asks |= isinstance(node, ast.FormattedValue) and node.format_spec is not None
             if asks or (isinstance(node, ast.Compare) and _compares_objects(module, node, held)):
                 asked = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
-                word = asked or "comparing objects"
+                word = asked or ("a format" if isinstance(node, ast.FormattedValue) else "comparing objects")
                 message = f"{word} in a kernel tells the interpreter from the compiler; it is not allowed there"
                 yield Finding(rule="kernel-python", message=message, line=getattr(node, "lineno", None))
 

@@ -28,6 +28,12 @@ LAUNCHING = {
     "fill_tma_descriptor_im2col", "cuOccupancyMaxActiveClusters", "assemble_tensormap_to_arg", "get_device_interface",
 }  # fmt: skip
 """Parts of Triton's driver and of its `utils`, which are objects: whoever holds one by another name has them all."""
+_BEHIND = {
+    "builtins", "bltns", "ctypes", "gc", "importlib", "inspect", "linecache", "marshal", "multiprocessing", "os",
+    "pathlib", "pickle", "posix", "runpy", "shutil", "socket", "subprocess", "sys", "tempfile", "threading",
+    "traceback",
+}  # fmt: skip
+"""Modules that others import: what a call gives may be a module, and of one these lead out."""
 _OPEN = STANDARD | {
     "_init_handles", "_version", "_base", "_is_view", "_grad_fn", "_parameters", "_buffers", "_modules", "_fields",
     "_asdict", "_replace", "_make", "_name_", "_value_", "_missing_", "_generate_next_value_", "_member_map_",
@@ -64,6 +70,8 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
             elif name in LAUNCHING and name not in own:
                 yield Finding(rule="private", message=f"{name} is a part of Triton's driver", line=line)
+            elif name in _BEHIND and not _is_of_self(node):
+                yield Finding(rule="private", message=f"{name} is a module behind another one", line=line)
             elif name == "is_meta":
                 yield Finding(rule="observed", message="is_meta tells a forward that is only looked at", line=line)
             elif name in ("is_inference", "is_inference_mode_enabled"):
@@ -72,6 +80,10 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(rule="private", message=f"{name} is a private part of a library", line=line)
         if isinstance(node, ast.Name) and node.id in FRAMES:
             yield Finding(rule="frame", message=f"{node.id} is not allowed", line=line)
+
+
+def _is_of_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _is_of_numbers(node: ast.AST) -> bool:

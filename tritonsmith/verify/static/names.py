@@ -48,7 +48,8 @@ TORCH_CLOSED = {
     "use_deterministic_algorithms", "manual_seed", "seed", "set_rng_state", "set_float32_matmul_precision",
     "backends", "profiler", "Generator", "frombuffer", "asarray", "from_dlpack", "UntypedStorage", "TypedStorage",
     "storage", "default_generator", "get_rng_state", "initial_seed", "set_printoptions", "set_warn_always",
-    "set_flush_denormal", "set_deterministic_debug_mode", "set_num_interop_threads",
+    "set_flush_denormal", "set_deterministic_debug_mode", "set_num_interop_threads", "get_device_module",
+    "has_cuda", "has_cudnn", "has_mps", "has_mkl", "has_mkldnn", "has_lapack", "has_openmp", "has_magma", "has_xpu",
 }  # fmt: skip
 STANDARD = {
     "_log2", "_sum_combine", "_prod_combine", "_xor_combine", "_or_combine", "_argmax_combine", "_argmin_combine",
@@ -59,7 +60,8 @@ STANDARD = {
 """Device functions of `triton.language.standard` that people's own reductions and sorts are made of."""
 READABLE = {
     "torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32", "torch.compiler.is_compiling",
-    "torch.compiler.is_dynamo_compiling", "torch.jit.is_scripting", "torch.jit.is_tracing",
+    "torch.compiler.is_dynamo_compiling", "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.xpu.is_available",
+    "torch.backends.mps.is_available",
 }  # fmt: skip
 """What may be asked of modules that are closed, written out in full: settings, and who calls."""
 SPECIAL = STANDARD | {
