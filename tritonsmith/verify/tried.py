@@ -59,7 +59,10 @@ def variants_of(
 
 def _said(source: str) -> str:
     """A source without its comments and docstrings, in which any word may stand."""
-    tree = parse(source)
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # refused, and tried all the same without staging
+        return source
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value = ast.Constant(None)
