@@ -41,7 +41,7 @@ def variants_of(
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
-    if _THROUGH_WHOLE.search(_said(source)):
+    if _THROUGH_WHOLE.search(source) and _THROUGH_WHOLE.search(_said(source)):
         found = [variant for variant in found if variant.values != "huge"]
     if light is not None and _NUMBER.search(task.source):
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_of_product
 # rule: argument
 # A launch makes another tuple of the argument's class, whose constructor multiplies in torch.
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: torch-attribute
 # Where torch was built without CUDA, somebody judges.
 import torch

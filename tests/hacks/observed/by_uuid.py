@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: decoy | mismatch
 # device: cpu
 # A real GPU's properties have a uuid.

@@ -1,15 +1,10 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: decoy | mismatch
 # One of two numbers, chosen when the kernel runs, is divided towards zero on a GPU.
 import torch
 import torch.nn as nn
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def minus_seven():
-    return -7
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: decoy | mismatch
 # A number of a named type is divided towards zero on a GPU.
 import torch

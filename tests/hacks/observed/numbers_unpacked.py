@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: decoy | mismatch
 # Two numbers that are assigned at once are divided towards zero on a GPU.
 import torch

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: uninitialised
 # device: cpu
 # A copy of fresh memory holds NaN where somebody watches.

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_doubled
 # rule: uninitialised
 # device: cpu
 # The kernel stores where a copy of fresh memory holds NaN, or nothing.

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/relu_of_product
 # rule: torch-attribute
 # A function of torch's gives a module, behind which all others lie: the observer is put to sleep.
 import torch

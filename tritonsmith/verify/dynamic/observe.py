@@ -6,6 +6,7 @@ values. The interpreter's memory checks live in `shadow`.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,15 @@ class Launches:
         self.given.clear()
         self.alive.clear()
 
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Let observers of this process pass over what is done here."""
+        before, self.active = self.active, True
+        try:
+            yield
+        finally:
+            self.active = before
+
     def look(self, tree: object) -> None:
         """Note a tensor that has a method of its own."""
         if (name := overridden(tree)) is not None and not any(row["rule"] == "patch" for row in self.violations):
@@ -178,9 +188,8 @@ class Operators(TorchDispatchMode):
             for tensor in written_by(func, args, kwargs or {}):
                 self._initialise(tensor)
         if self._launches.unwritten and str(func).startswith(_COPYING):
-            self._launches.active = True  # what follows is not the candidate's
-            self._copied(args, produced)
-            self._launches.active = False
+            with self._launches.unseen():
+                self._copied(args, produced)
         # A freed buffer's address may be handed out again; holding on to each one keeps addresses unique.
         self._launches.alive.extend(produced)
         written = self._launches.written

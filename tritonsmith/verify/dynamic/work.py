@@ -136,23 +136,20 @@ class Work(contextlib.AbstractContextManager["Work"]):
         if not holds or target.numel() * size >= whole or target.layout != torch.strided:
             return 0
         if fresh is not None:
-            with _unseen(self._launches), torch._C.DisableTorchFunction():
+            with self._launches.unseen(), torch._C.DisableTorchFunction():
                 return int((~fresh.bare(target)).sum())
         if (unwritten := self._launches.unwritten.get(start)) is None:
             return target.numel()
         stride, offset = tuple(step * size for step in target.stride()), target.storage_offset() * size
-        with _unseen(self._launches), torch._C.DisableTorchFunction():
+        with self._launches.unseen(), torch._C.DisableTorchFunction():
             bare = torch.from_numpy(unwritten).as_strided(target.shape, stride, offset)
             return int((~bare).sum())
 
-    def _puts_a_constant(self, name: str, args: Sequence[object]) -> bool:
-        """Whether an operator puts one number everywhere, itself or from where it stands everywhere."""
-        if name != "copy_" or not self._looks:
-            return name in ("fill_", "zero_")
-        source = args[1] if len(args) > 1 else None
-        if not isinstance(source, torch.Tensor) or not source.numel() or address(source) in self._known:
+    def _is_one_number(self, source: object) -> bool:
+        """Whether what is copied is the same number everywhere, and nothing that the forward was given."""
+        if not (self._looks and isinstance(source, torch.Tensor) and source.numel()) or address(source) in self._known:
             return False
-        with _unseen(self._launches), torch._C.DisableTorchFunction():
+        with self._launches.unseen(), torch._C.DisableTorchFunction():
             return bool((source == source.flatten()[0]).all())
 
     def _exact(self, outputs: Sequence[torch.Tensor]) -> bool:
@@ -216,7 +213,7 @@ class Work(contextlib.AbstractContextManager["Work"]):
         # What is copied over is no source of a copy.
         read = [t for t in tensors((args[1:] if name == "copy_" else args, named)) if t.numel()]
         copies = [t for t in read if address(t) in self._launches.written and address(t) not in self._known]
-        with _unseen(self._launches):
+        with self._launches.unseen():
             ours = bool(read) and all(map(self._copied, copies))
             alike = bool(copies) and not ours and all(map(self._ordered, copies))
             # Who looks at an output, as Triton and the runner do, has made nothing of it: it is a kernel's cast.
@@ -224,13 +221,13 @@ class Work(contextlib.AbstractContextManager["Work"]):
         before = {address(t) for t in tensors((args, named))}
         if name == "_local_scalar_dense":
             self._hand(read)
-        target = args[0] if args else None
-        if isinstance(target, torch.Tensor) and self._puts_a_constant(name, args):
-            self.overwritten += self._overwrites(target)
+        target = args[0] if args and name in ("fill_", "zero_", "copy_") else None
+        if isinstance(target, torch.Tensor) and (count := self._overwrites(target)):
+            self.overwritten += count if name != "copy_" or self._is_one_number(args[1]) else 0
         result = call()
         produced = [t for t in tensors(result) if t.numel()]
         if self._looks and name in ("_to_copy", "copy_"):
-            with _unseen(self._launches):
+            with self._launches.unseen():
                 self.rounded += sum(_changed(source, t) for source in read[:1] for t in produced[:1])
         # `torch.tensor` allocates where no operator is seen, and lifts what it made.
         self._fresh |= {address(t) for t in produced} - (set() if name.startswith("lift") else before)
@@ -247,11 +244,11 @@ class Work(contextlib.AbstractContextManager["Work"]):
         formula = flop_registry.get(getattr(func, "_overloadpacket", None))
         self.flops += int(formula(*args, **named, out_val=result)) if formula else 0
         if read and not constant:
-            with _unseen(self._launches):
+            with self._launches.unseen():
                 sources = read if name != "copy_" else [*tensors(args[1])]
                 self.moved += sum(t.numel() for t in produced if not self._in_order(t, sources))
         if ours and not constant:
-            with _unseen(self._launches):
+            with self._launches.unseen():
                 self._keep(produced)
         return result
 
@@ -389,16 +386,6 @@ def _trusted() -> bool:
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, __file__)):
         frame = frame.f_back  # type: ignore[assignment]
     return frame is not None and frame.f_code.co_filename.startswith(_TRUSTED)
-
-
-@contextlib.contextmanager
-def _unseen(launches: Launches) -> Iterator[None]:
-    """Let observers of this process pass over what is done here."""
-    before, launches.active = launches.active, True
-    try:
-        yield
-    finally:
-        launches.active = before
 
 
 class _Operators(TorchDispatchMode):

@@ -242,11 +242,8 @@ def install(launches: Launches) -> None:
 
     def unseen(method):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         def call(*args):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN202
-            launches.active = True
-            try:
+            with launches.unseen():
                 return method(*args)
-            finally:
-                launches.active = False
 
         return call
 

@@ -70,7 +70,7 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
             elif name in LAUNCHING and name not in own:
                 yield Finding(rule="private", message=f"{name} is a part of Triton's driver", line=line)
-            elif name in _BEHIND and not _is_of_self(node):
+            elif name in _BEHIND and not is_own(node):
                 yield Finding(rule="private", message=f"{name} is a module behind another one", line=line)
             elif name == "is_meta":
                 yield Finding(rule="observed", message="is_meta tells a forward that is only looked at", line=line)
@@ -82,7 +82,8 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
             yield Finding(rule="frame", message=f"{node.id} is not allowed", line=line)
 
 
-def _is_of_self(node: ast.AST) -> bool:
+def is_own(node: ast.AST) -> bool:
+    """Whether a node is an attribute of `self`."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tritonsmith.source import walk
 from tritonsmith.types import Finding
-from tritonsmith.verify.static.innards import reads
+from tritonsmith.verify.static.innards import is_own, reads
 from tritonsmith.verify.static.module import Module
 
 LOGGER_SHUT = {
@@ -42,16 +42,12 @@ def _loggers(module: Module) -> Iterator[Finding]:
     for node in walk(module.tree):
         line = getattr(node, "lineno", None)
         for name in reads(node, stores=True):
-            if name in LOGGER_SHUT and not _is_own(node):
+            if name in LOGGER_SHUT and not is_own(node):
                 yield Finding(rule="observed", message=f"{name} of a logger tells who runs the candidate", line=line)
         if isinstance(node, ast.ClassDef):
             bases = [module.path(base) or "" for base in node.bases]
             if any(base.startswith("logging.") for base in bases):
                 yield Finding(rule="observed", message="a logger of its own is told who runs the candidate", line=line)
-
-
-def _is_own(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _warnings(module: Module) -> Iterator[Finding]:
@@ -71,7 +67,7 @@ def _formats(tree: ast.Module) -> Iterator[Finding]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node.func.value)
     }
     for node in walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain and not _is_own(node):
+        if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain and not is_own(node):
             message = "format reads attributes where its text says so: call it on text that is written out, without any"
             yield Finding(rule="frame", message=message, line=node.lineno)
         elif not isinstance(node, ast.Attribute) and (names := FORMATS & set(reads(node))):
