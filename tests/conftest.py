@@ -55,6 +55,20 @@ def tiny_model(positions: int = 1024) -> Qwen3ForCausalLM:
     return Qwen3ForCausalLM(config)
 
 
+@pytest.fixture(autouse=True)
+def torch_settings_are_left_as_they_were() -> Iterator[None]:
+    """What one test leaves of the process's settings decides what later ones see: training once left TF32 behind."""
+    before = _settings()
+    yield
+    assert _settings() == before
+
+
+def _settings() -> tuple[object, ...]:
+    """What a process has once, and judging and sampling go by."""
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    return torch.get_float32_matmul_precision(), torch.get_default_dtype(), deterministic, torch.is_grad_enabled()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that need a GPU are skipped where there is none."""
     if not torch.cuda.is_available():

@@ -28,7 +28,7 @@ from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.encoding import Encoded
 from tritonsmith.train.pretrain.optimizer import Optimizers, scale
 from tritonsmith.train.pretrain.packing import ANSWER, PROMPT, Packed, in_rows
-from tritonsmith.train.pretrain.step import Step
+from tritonsmith.train.pretrain.step import Step, tf32
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def fit(
         raise ConfigError(f"{name}: batch = {settings.batch} rows are not to be shared by {ranks.count()} processes")
     step, device, half = _prepared(config, model)
     rows = pack(encoded, settings.max_length, cast(int, tokenizer.pad_token_id))
-    with brisk():  # judging beside it is Python too
+    with brisk(), tf32():  # judging beside it is Python too
         losses, seconds = _train(step, rows, settings, config.run.seed, device, half, name)
     if not math.isfinite(losses[-1]):
         raise UserError(f"{name}: the loss is {losses[-1]} after {len(losses)} steps; begin again with a lower lr")
@@ -88,7 +88,7 @@ def ready(config: Config, settings: SftConfig, model: PreTrainedModel | PeftMode
     step.model.train()
     optimizers = Optimizers(step.model, "adamw", settings.lr, half)
     row = pack([Encoded(np.zeros(2, dtype=np.int32), start=1)], settings.max_length, 0).to(device)
-    with brisk():
+    with brisk(), tf32():
         step.backward(row, torch.zeros(settings.batch, dtype=torch.long, device=device), 0.0)
     step.model.zero_grad(set_to_none=True)
     optimizers.finish()
@@ -131,7 +131,6 @@ def _step_of(model: PreTrainedModel, device: str) -> Step:
     """The compiled step, its model having the weights of `model`."""
     global _at_hand
     if _at_hand is None or not trainer.overwrite(_at_hand.model, model):
-        torch.set_float32_matmul_precision("high")
         _at_hand = Step(cast(PreTrainedModel, torch.nn.Module.to(model, device)), device)
     return _at_hand
 

@@ -23,7 +23,7 @@ from tritonsmith.train import ranks
 from tritonsmith.train.pretrain.model import flops_per_token
 from tritonsmith.train.pretrain.optimizer import Kind, Optimizers, Schedule, scale
 from tritonsmith.train.pretrain.packing import ANSWER, Packed
-from tritonsmith.train.pretrain.step import Step
+from tritonsmith.train.pretrain.step import Step, tf32
 from tritonsmith.verify.roofline import HARDWARE
 
 log = logging.getLogger(__name__)
@@ -87,6 +87,7 @@ class Outcome:
     """By the task's level."""
 
 
+@tf32()
 def fit(
     model: PreTrainedModel,
     train: Packed,
@@ -101,7 +102,6 @@ def fit(
     `half` computes in bfloat16 (None: on a GPU); the model is in float32 afterwards all the same. The checkpoint is
     left there: who keeps the model removes it.
     """
-    torch.set_float32_matmul_precision("high")
     torch.nn.Module.to(model, device)
     model.train()
     train = train.to(device)

@@ -3,7 +3,8 @@
 Pretraining (`loop`) and fine-tuning of whole models (`train.packed`) are loops around it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import torch
@@ -14,6 +15,20 @@ from transformers import PreTrainedModel
 from tritonsmith.train import ranks
 from tritonsmith.train.pretrain.model import Losses, Mask, losses_of, mask_for, weights
 from tritonsmith.train.pretrain.packing import Packed
+
+
+@contextmanager
+def tf32() -> Iterator[None]:
+    """Let products of float32 be of TF32, on a GPU that has it; what was set before is set again afterwards.
+
+    The setting is the process's: who samples or judges in it must not inherit what training asked for.
+    """
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 class Step:
