@@ -19,6 +19,7 @@ from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process import idle, wire
 from tritonsmith.verify.process.ipc import Windows, extent
 from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.queued import Stopwatch
 from tritonsmith.verify.process.raised import lacks_memory
 from tritonsmith.verify.process.stable import Stable, Warm
 from tritonsmith.verify.process.zygote import Runner, Zygote
@@ -116,7 +117,8 @@ class Conversation:
     def deadline(self) -> float:
         """When the candidate's time would be up if it ran from now on (time.monotonic seconds).
 
-        It runs while a runner is asked: what the judge computes, and waits for, is not the candidate's.
+        It runs while a runner is asked: what the judge computes, and waits for, is not the candidate's, nor is what
+        others take of the processors (`queued`).
         """
         return math.inf if self._left is None else time.monotonic() + self._left
 
@@ -129,12 +131,13 @@ class Conversation:
         """
         runner = self._runners[mode]
         self._state[mode] = "asked"
-        windows, asked, deadline = Windows(), time.monotonic(), self.deadline
+        windows, watch, deadline = Windows(), Stopwatch(runner.pid), self.deadline
         try:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
             wire.send(runner.channel, header, tree, deadline, lambda tensor: _named(tensor, places))  # type: ignore[arg-type]
             budget = [room]
             find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
+            deadline = self._awaited(runner, watch)
             reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
             message = f"no answer within {self._timeout:g} s in total, for all that it is tried on{self._doing}"
@@ -144,7 +147,7 @@ class Conversation:
         finally:
             windows.close()
             if self._left is not None and not free:
-                self._left -= time.monotonic() - asked
+                self._left -= watch.spent()
         if (error := reply.get("error")) is not None:
             found = describe(error)
             self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
@@ -153,6 +156,13 @@ class Conversation:
             raise RunnerFailed(found)
         self._state[mode] = "unchanged" if header["do"] == "check" and reply.get("changes") == [] else "answered"
         return reply, result
+
+    def _awaited(self, runner: Runner, watch: Stopwatch) -> float:
+        """Wait until an answer begins, and give the deadline of its rest; raises WireTimeout where the time is up."""
+        while (left := math.inf if self._left is None else self._left - watch.spent()) > 0:
+            if wire.comes(runner.channel, left):
+                return time.monotonic() + left
+        raise wire.WireTimeout("no answer in time")
 
     def end(self, mode: str) -> None:
         """End a mode's runner."""

@@ -6,6 +6,7 @@ whatever does not fit raises `WireError`, which the judge turns into a finding.
 
 import json
 import math
+import select
 import socket
 import struct
 import time
@@ -180,6 +181,13 @@ def send(
         raise WireTimeout("no answer in time") from error
     except OSError as error:
         raise Closed("the channel is closed") from error
+
+
+def comes(channel: socket.socket, seconds: float) -> bool:
+    """Whether something is there to be read within so many seconds, be it that the other side has hung up."""
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(None if seconds == math.inf else 1e3 * seconds))
 
 
 def receive(
