@@ -10,7 +10,7 @@ from linear import LINEAR
 from tritonsmith.tasks import rescaling, scaling
 from tritonsmith.tasks.format import TaskError, TaskModule
 from tritonsmith.tasks.variants import odd_sizes
-from tritonsmith.tasks.versions import TINY_CAPS
+from tritonsmith.tasks.versions import PAIR
 from tritonsmith.types import Task
 
 
@@ -102,7 +102,7 @@ def test_huge_inputs_are_never_allocated() -> None:
 def test_where_nothing_else_runs_what_the_model_names_stays() -> None:
     fixed = LINEAR.replace("nn.Linear(n, m)", "nn.Linear(2048, 96)").replace("self.eps = 4096", "self.eps = 1")
     small = scaling.tiny(_task(fixed))
-    assert (small.cap, _shapes(small.task)[0]) == (TINY_CAPS[0], (4, 2048))
+    assert (small.cap, _shapes(small.task)[0]) == (PAIR, (2, 2048))
 
 
 HALVES = """
@@ -168,7 +168,8 @@ def test_sizes_that_are_bound_to_each_other_are_divided_alike() -> None:
 
 def test_a_network_of_fixed_width_is_tried_with_a_smaller_batch() -> None:
     task = _network("nn.Conv2d(3, 8, 5), nn.Flatten(), nn.Linear(8 * 28 * 28, 10)", "batch, 3, 32, 32", "batch = 512")
-    assert _shapes(scaling.full(task).task)[0] == _shapes(scaling.tiny(task).task)[0] == (4, 3, 32, 32)
+    assert _shapes(scaling.full(task).task)[0] == (4, 3, 32, 32)
+    assert _shapes(scaling.tiny(task).task)[0] == (2, 3, 32, 32)
 
 
 def test_what_the_constructor_is_given_stays_where_nothing_else_runs() -> None:
@@ -281,3 +282,41 @@ def test_odd_sizes_empty_no_layer() -> None:
     source = SQUEEZE.replace("64, 256, 112, 112", "8, 16, 12, 12").replace("[256]", "[16]")
     odd = odd_sizes(_task(source))
     assert odd is None or _shapes(odd)[0][1] >= 16
+
+
+STEP_BY_STEP = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, features, hidden):
+        super().__init__()
+        self.rnn = nn.GRU(features, hidden)
+
+    def forward(self, x):
+        {forward}
+
+
+def get_inputs():
+    return [torch.randn({steps}, 6, 24)]
+
+
+def get_init_inputs():
+    return [24, 32]
+"""
+
+
+@pytest.mark.parametrize("steps", [40, 400])
+def test_a_recurrent_network_is_tried_at_fewer_steps(steps: int) -> None:
+    """Its operators are called for each of them, and the reference may be too long to be looked on."""
+    source = STEP_BY_STEP.format(forward="return self.rnn(x)[0]", steps=steps)
+    found = scaling.tiny(Task(id="gru", level=1, source=source))
+    assert int(found.shapes.split("x")[0]) <= 4
+
+
+def test_a_count_that_the_model_names_is_no_length_to_be_cut() -> None:
+    """A kernel has it written in, too, where it is the number of rounds of something else."""
+    forward = "y = self.rnn(x[:1])[0]\n        for _ in range(40):\n            y = y / y.norm()\n        return x + y"
+    found = scaling.tiny(Task(id="rounds", level=1, source=STEP_BY_STEP.format(forward=forward, steps=40)))
+    assert "range(40)" in found.task.source

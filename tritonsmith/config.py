@@ -305,7 +305,8 @@ class VerifyConfig(_Section):
     """The last stage that is tried; a candidate that got there before `full` is not called correct."""
     timeout: float | None = Field(default=None, gt=0)
     """Seconds a candidate may take to run, and once more for compilers; 60 on the CPU and 30 on a GPU if not given.
-    What others take of the processors is not counted, to four times as long."""
+    What others take of the processors is not counted, to four times as long; a task whose smallest size takes the
+    interpreter seconds gives twice that."""
     memory_mb: int = Field(default=4096, gt=0)
     """Memory a runner may allocate on the host."""
     workers: int | None = Field(default=None, gt=0)

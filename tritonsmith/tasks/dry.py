@@ -272,6 +272,12 @@ def input_sizes(source: str) -> frozenset[int]:
     return frozenset(size for shape in _given(source)[0] for size in shape)
 
 
+def pairs_of_sizes(one: str, two: str) -> set[tuple[int, int]]:
+    """What the inputs' sizes are in two versions of a task, each size beside its other; none where not seen."""
+    shapes = zip(_given(one)[0], _given(two)[0], strict=False)
+    return {pair for pair_of_shapes in shapes for pair in zip(*pair_of_shapes, strict=False)}
+
+
 def given(source: str) -> tuple[int, frozenset[int]]:
     """The first size of the first input, and the integers that the constructor is given; 0 and none where not seen."""
     shapes, arguments = _given(source)

@@ -174,18 +174,32 @@ def forward(model: nn.Module, inputs: Sequence[object]) -> object:
     """The model's output on copies of the inputs, with its own state left as it was.
 
     Whatever it draws it draws under one seed; a model that was seen to draw nothing does not wait for those that do.
+    Raises TypeError for an output that nobody compares.
     """
     fresh = copy.deepcopy(model)
     given = copy.deepcopy(list(inputs))
     text = type(model).forward.__code__.co_filename
     if text in _draws_nothing:
         with torch.no_grad(), asserted(given):
-            return fresh(*given)
+            return _comparable(fresh(*given))
     with seeded(0), torch.no_grad(), asserted(given):
         before = _random_state()
         output = fresh(*given)
         if text.startswith("<task ") and all(map(torch.equal, before, _random_state())):
             _draws_nothing.add(text)
+    return _comparable(output)
+
+
+def _comparable(output: object) -> object:
+    """The output, if it is of tensors and numbers in lists, tuples and dicts; raises TypeError for anything else."""
+    if isinstance(output, Mapping):
+        _comparable([*output.values()])
+    elif isinstance(output, (list, tuple)):
+        for item in output:
+            _comparable(item)
+    elif output is not None and not isinstance(output, (torch.Tensor, bool, int, float, str)):
+        known = "tensors and numbers, in lists, tuples and dicts"
+        raise TypeError(f"forward gives a {type(output).__name__}, and what is compared are {known}")
     return output
 
 

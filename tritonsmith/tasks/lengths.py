@@ -123,9 +123,17 @@ def _within(source: str, bound: Bound) -> bool:
 
 
 def _long_in(task: Task, size: int, part: int, cap: int) -> str:
-    """The source with a part of one size and all others small; windows are no sizes."""
+    """The source with a part of one size and all others small; windows are no sizes.
+
+    What the smallest version has as it is stays so: a kernel may be for three colours, or for the four sides of a box.
+    """
     odd = windows(task.source)
-    return rescale(task.source, lambda value: part if value == size else smaller(value, cap, odd), _least_windows(task))
+    at_most = max(cap, _LEAST)
+    return rescale(
+        task.source,
+        lambda value: part if value == size else smaller(value, at_most if value <= _LEAST else cap, odd),
+        _least_windows(task),
+    )
 
 
 def _alike(task: Task, size: int, part: int) -> str | None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from torch.utils.flop_counter import FlopCounterMode
 
-from tritonsmith.tasks.dry import Dry, dry, elements, emptied, tensors, weights
+from tritonsmith.tasks.dry import Dry, dry, elements, emptied, pairs_of_sizes, tensors, weights
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line
-from tritonsmith.tasks.versions import FULL_CAPS, LIGHT_CAPS, ROOMY_CAPS, TINY_CAPS, versions
+from tritonsmith.tasks.rescaling import named_by_the_model
+from tritonsmith.tasks.versions import FULL_CAPS, LIGHT_CAPS, PAIR, ROOMY_CAPS, TINY_CAPS, versions
 from tritonsmith.types import Task
 
 
@@ -51,8 +52,9 @@ class Scaled:
 
 def tiny(task: Task) -> Scaled:
     """The smallest version on which the reference runs; where it can be, one that the interpreter bears."""
-    some, heavy = _Search(task, TINY_CAPS, FULL), _Search(task, TINY_CAPS, HEAVY, batch_first=True)
-    return _alike(some, heavy) or _any(some, heavy, _Search(task, TINY_CAPS, None, batch_first=True))
+    caps = (PAIR, *TINY_CAPS)
+    some, heavy = _Search(task, TINY_CAPS, FULL), _Search(task, caps, HEAVY, batch_first=True)
+    return _alike(some, heavy) or _any(some, heavy, _Search(task, caps, None, batch_first=True))
 
 
 def full(task: Task) -> Scaled:
@@ -69,6 +71,12 @@ def full(task: Task) -> Scaled:
     if found is None:
         raise some.failure()
     return found
+
+
+def is_heavy(task: Task) -> bool:
+    """Whether a version is beyond `FULL`: a network whose own code says how many weights it has."""
+    seen = dry(task.source)
+    return elements(task.source) > FULL.elements or (isinstance(seen, Dry) and seen.flops > FULL.flops)
 
 
 def light(task: Task, full: Scaled, bound: Bound) -> Scaled:
@@ -180,7 +188,19 @@ class _Search:
         """Whether a version calls the task's operators, as far as that is seen without data."""
         whole, one = dry(self._task.source), dry(source)
         alike = not isinstance(whole, Dry) or not isinstance(one, Dry) or one.spread == whole.spread
+        alike = alike or self._goes_round_less(source)
         return alike and weights(source) == weights(self._task.source)
+
+    def _goes_round_less(self, source: str) -> bool:
+        """Whether a version calls the same operators as the task, some of them less often, and that by as much as an
+        input is shorter: a recurrent network calls them for each step. A length that the model's own code names may be
+        a count of anything."""
+        whole, one = dry(self._task.source), dry(source)
+        if not isinstance(whole, Dry) or not isinstance(one, Dry) or {*one.spread} != {*whole.spread}:
+            return False
+        less, named = len(whole.spread) - len(one.spread), named_by_the_model(self._task.source)
+        lengths = pairs_of_sizes(self._task.source, source)
+        return less > 0 and any(a > b and less % (a - b) == 0 and a not in named for a, b in lengths)
 
     def _run(self, source: str, largest: int) -> Scaled | None:
         """A version, if the reference runs on it within the bound."""

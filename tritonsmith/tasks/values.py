@@ -18,6 +18,8 @@ Values = Literal[
     "large",
     "sparse",
     "small",
+    "positive",
+    "coarse",
     "signed",
     "mixed",
     "rising",
@@ -261,6 +263,10 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if values == "signed":
         return tensor if least < 0 else tensor - tensor.mean()
     drawn = _drawn(tensor, least, most)
+    if values == "positive":
+        return tensor.abs() + _rms(tensor) if least < 0 < most else tensor
+    if values == "coarse":
+        return _coarse(tensor) if least < 0 < most or drawn else tensor
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "rising" and (least < 0 < most or drawn):
@@ -272,8 +278,19 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return tensor if least >= 0 and most <= 1 and not drawn else tensor * factor
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
-    rms = torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
-    return tensor.where(tensor.abs() > SPARSE * rms, torch.zeros((), dtype=tensor.dtype, device=tensor.device))
+    zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
+    return tensor.where(tensor.abs() > SPARSE * _rms(tensor), zero)
+
+
+def _rms(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
+
+
+def _coarse(tensor: torch.Tensor) -> torch.Tensor:
+    """The values in steps of about a fourth of their root mean square, of which many are equal, and none is zero or
+    a whole number, for which there are other variants."""
+    unit = torch.exp2(_rms(tensor).log2().floor() - 2)
+    return ((tensor / unit).floor() + 0.5) * unit
 
 
 def unbounded(tensor: torch.Tensor) -> bool:

@@ -34,6 +34,7 @@ from tritonsmith.tasks.values import (
     scaled,
     signed,
     truths,
+    unbounded,
     with_nan,
 )
 from tritonsmith.tasks.values import told_apart as inputs_told_apart
@@ -48,6 +49,9 @@ _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 _ROUNDS = re.compile(r"\bround")
 _TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge")
 """Values that only a look at the reference tells: they are `verify.reference`'s business."""
+_OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse")
+FAINT = 1 / 512
+"""Factor of the faint values; a power of two, so that it rounds nothing."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class Variant:
     """Whether the candidate is stopped, and nothing is held against it, where it takes many programs for it."""
     patient: bool = False
     """Whether a brief one may take some seconds, and as many programs as it likes."""
+    bounded: bool = False
+    """Whether the candidate is stopped where it takes a good part of its time; smaller sizes are to be tried then."""
 
 
 def variants(
@@ -123,6 +129,7 @@ def variants(
         *([Variant("odd sizes", odd, fresh_seed=True)] if odd else []),
         *distributions(light),
         Variant("small values", light, fresh_seed=True, values="small"),
+        *_at_other_places(light),
         Variant("other masks", light, fresh_seed=True, values="masks"),
         Variant("signed values", light, fresh_seed=True, values="mixed"),
         *([Variant("NaN among values", light, fresh_seed=True, values="nan")] if _NAN.search(task.source) else []),
@@ -159,6 +166,17 @@ def distributions(task: Task) -> list[Variant]:
         Variant("negative values", task, fresh_seed=True, values="negative"),
         Variant("large values", task, fresh_seed=True, values="large"),
         Variant("sparse values", task, fresh_seed=True, values="sparse"),
+    ]
+
+
+def _at_other_places(light: Task) -> list[Variant]:
+    """All values in one place where one kernel's shortcut may lie: a block of faint ones that it skips, one without a
+    negative one, equal ones that it takes for one, and numbers far enough out for a curve to be nearly flat."""
+    return [
+        Variant("faint values", light, fresh_seed=True, factor=FAINT),
+        Variant("values x4", light, fresh_seed=True, factor=4.0),
+        Variant("positive values", light, fresh_seed=True, values="positive"),
+        Variant("coarse values", light, fresh_seed=True, values="coarse"),
     ]
 
 
@@ -236,6 +254,9 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
     if variant.values == "nan":
         return [map_tensors(item, with_nan) for item in inputs]
 
+    if variant.values in _OF_THE_UNBOUNDED and not any(map(unbounded, leaves(inputs))):
+        raise ValueError("no input has values without bounds")  # and the variant would be another draw
+
     several = sum(tensor.is_floating_point() for tensor in leaves(inputs)) > 1
 
     def change(tensor: torch.Tensor) -> torch.Tensor:
@@ -268,6 +289,6 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
     whole = any(not continuous(tensor) for tensor in leaves(output))
-    if variant.values in ("sparse", "small") and whole and chooses(variant.task.source):
+    if variant.values in ("sparse", "small", "coarse") and whole and chooses(variant.task.source):
         return False
     return not was_finite or finite(output)

@@ -19,6 +19,8 @@ FULL_CAPS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4)
 ROOMY_CAPS = (31, 63, 127, 255)
 """Halving down to these leaves 16 at least of what was 16 or more."""
 TINY_CAPS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
+PAIR = 2
+"""The batch of a network that the interpreter takes seconds for: a cap on that alone."""
 DIVISORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 BATCH, TINY_BATCH = 32, 4
 """What a batch is brought down to where all other sizes are divided alike."""
@@ -67,7 +69,7 @@ def versions(task: Task, caps: Sequence[int], batch_first: bool) -> Iterator[tup
     keeps = ((), named) if named else ((),)
     alone = [sizing - {batch}] if batch in sizing else []
     for keep in [*alone, *keeps, arguments] if batch_first else [*keeps, arguments, *alone]:
-        yield from _capped(task, caps, sizing, keep)
+        yield from _capped(task, [cap for cap in caps if cap > PAIR or keep in alone], sizing, keep)
     yield from _divided_alike(task, sizing, batch, keeps, list(caps) == sorted(caps))
 
 

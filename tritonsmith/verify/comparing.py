@@ -5,7 +5,8 @@ other precisions, other numbers. Which variants there are is `tried`'s and `task
 `numerics`'. What else a forward shows is `watching`'s.
 """
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -73,19 +74,21 @@ class Comparing:
         """What the last forward on the task as given showed."""
         self.held: list[tuple[torch.Size, torch.dtype]] = []
         """What its inputs are like, which its runner holds; a task may draw sizes."""
+        self.took = 0.0
+        """Seconds that the last forward on the task as given took; infinite where it was stopped."""
         self._finite = True
         """Whether the reference's answer to the first variant is finite."""
 
     def on(
-        self, wanted: Callable[[Sizes], list[Variant]], sizes: Callable[[Sizes], str], again: bool = False
+        self, wanted: Callable[[Sizes], Iterable[Variant]], sizes: Callable[[Sizes], str], again: bool = False
     ) -> Outcome:
-        """The outcome on all variants that are `wanted`; `sizes` says which they have. `again`: as in `_one`."""
+        """The outcome on all variants that are `wanted`, each asked for when those before it are known; `sizes` says
+        which they have. `again`: as in `_one`."""
         right: list[str] = []
         kernels: list[KernelStats] = []
         turned = _TurnedDown()
         try:
-            prepared = self._prepared()
-            for variant in wanted(prepared):
+            for variant in wanted(self._prepared()):
                 outcome = self._unless_turned_down(variant, not right, again, turned)
                 if outcome is None:
                     continue
@@ -94,6 +97,7 @@ class Comparing:
                     return outcome
                 right.append(variant.label)
                 kernels = kernels or outcome.kernels
+            prepared = self._prepared()  # which a slow candidate has made smaller
             if (refusal := self._held_against_it(prepared, right, turned)) is not None:
                 raise RunnerFailed(refusal)
         except RunnerFailed as failure:
@@ -131,18 +135,21 @@ class Comparing:
             else:
                 raise
             return None
-        if outcome is not None and not outcome.ok and _of_other_sizes(variant) and _of_descriptors(outcome):
+        if outcome is None or outcome.ok or not _of_descriptors(outcome):
+            return outcome
+        if not variant.brief and not _of_other_sizes(variant):
+            return outcome
+        if not variant.brief:
             turned.sizes[variant.label] = outcome.findings[0]
-            self._upkeep.release()
-            return None
-        return outcome
+        self._upkeep.release()
+        return None
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""
         if variant.reuse and self._eyes.habits().remembers:
             return None  # the second of two calls has an answer of its own: see `replayed`
         needs, own = self._room.needs(variant), self._cuda and first and not again
-        if variant.brief and (findings := self._upkeep.before_it_may_be_stopped()):
+        if (variant.brief or variant.bounded) and (findings := self._upkeep.before_it_may_be_stopped()):
             return refused(findings)
         self._forwards.ready()
         with self._room.taken(needs):
@@ -155,6 +162,8 @@ class Comparing:
                 return None
             self._room.settle(needs)
             seen, output = self._forwards.run(variant, material, again, own)
+            if variant.label == "as given":
+                self.took = math.inf if seen.get("stopped") else self._forwards.seconds
             if seen.get("stopped"):
                 self._upkeep.stopped()
                 return None

@@ -68,6 +68,10 @@ class Conversation:
         self._left: float | None = None
         self._scarce = scarce
         self._doing = ""
+        self._granted = 0.0
+        """Seconds that the candidate has besides."""
+        self.seconds = 0.0
+        """What the last question took of the candidate's time."""
         self.wanting = False
         """Whether a runner, when hardly any was left, or the judge was refused memory that others may have taken."""
 
@@ -109,6 +113,12 @@ class Conversation:
         """Note what the candidate is asked for from here on, in words, for who runs out of time."""
         self._doing = f"; the time ran out {doing}"
 
+    def grant(self) -> None:
+        """Give the candidate its time twice, for a task that takes the interpreter long at its smallest size."""
+        if not self._granted:
+            self._granted = self._timeout
+            self._left = self._left + self._granted if self._left is not None else None
+
     def has(self, mode: str) -> bool:
         """Whether a runner of this mode has the candidate loaded."""
         return mode in self._runners
@@ -140,14 +150,16 @@ class Conversation:
             deadline = self._awaited(runner, watch)
             reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
-            message = f"no answer within {self._timeout:g} s in total, for all that it is tried on{self._doing}"
+            most = self._timeout + self._granted
+            message = f"no answer within {most:g} s in total, for all that it is tried on{self._doing}"
             raise RunnerFailed(Finding(rule="timeout", message=message)) from error
         except wire.WireError as error:
             raise RunnerFailed(self._post_mortem(mode, error)) from error
         finally:
             windows.close()
+            self.seconds = watch.spent()
             if self._left is not None and not free:
-                self._left -= watch.spent()
+                self._left -= self.seconds
         if (error := reply.get("error")) is not None:
             found = describe(error)
             self.wanting = self.wanting or (found.rule == "memory" and self._scarce())
@@ -208,7 +220,7 @@ class Conversation:
     def _start_clock(self) -> None:
         if self._left is None:
             spent = time.monotonic() - self._began if self._began is not None else 0.0
-            self._left = max(self._timeout - spent, self._timeout / 3)
+            self._left = max(self._timeout - spent, self._timeout / 3) + self._granted
 
     def _place(self, runner: Runner, windows: Windows, tree: object, deadline: float) -> dict[int, str]:
         """Copy a tree's GPU tensors into memory that the runner allocates for them; their names by identity."""

@@ -14,7 +14,7 @@ from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFailed, rows
-from tritonsmith.verify.dynamic import conduct, observe
+from tritonsmith.verify.dynamic import conduct, observe, outlines
 from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.process import wire
 from tritonsmith.verify.reference.by_name import Weights
@@ -183,9 +183,10 @@ class Forwards:
         return self._talk.ask(self.mode, header, tree)[0]
 
     def some_programs(self, variant: Variant, material: Material, every: bool) -> tuple[wire.Tree, bool]:
-        """The candidate's outputs where some programs of each launch run, or `every` one, and which elements of each
-        those stored; None where they tell nothing. With it whether that is for what the candidate kept of a call
-        without data, which a runner that has seen none would not have."""
+        """The candidate's outputs where `every` program of each launch runs; where some do, of each tensor of the
+        outputs the elements that those stored, and their places; None where they tell nothing, or the outputs do not
+        look like the reference's. With it whether that is for what the candidate kept of a call without data, which a
+        runner that has seen none would not have."""
         self.ready()
         self._talk.at(f"while some programs of each launch ran {_in_words(variant, material)}")
         self._loaded = None
@@ -193,7 +194,9 @@ class Forwards:
         room = bytes_of(material.truth) + sum(tensor.numel() for tensor in observe.tensors(material.truth.native))
         header: dict[str, object] = {"do": "some programs", "programs": secrets.randbits(31), "every": every}
         seen, found = self._talk.ask(self.mode, header, material.inputs, room)
-        return found if seen.get("told") else None, bool(seen.get("stale"))
+        looks = outlines.outline(found) if every else seen.get("outline")
+        told = bool(seen.get("told")) and looks == outlines.outline(material.truth.native)
+        return found if told else None, bool(seen.get("stale"))
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""
@@ -217,6 +220,11 @@ class Forwards:
 
     # Values.
 
+    @property
+    def seconds(self) -> float:
+        """What the last call took of the candidate's time."""
+        return self._talk.seconds
+
     def run(self, variant: Variant, material: Material, again: bool = False, held: bool = False) -> Answer:
         """Build the candidate and call it on a variant; with `again`, or `held`, it keeps the inputs. It tells its
         effects, but for inputs that a GPU could not hold twice."""
@@ -233,6 +241,7 @@ class Forwards:
         header["handed"] = variant.handed
         if variant.brief:
             header |= {"brief": True, "patient": variant.patient}
+        header["bounded"] = variant.bounded
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.

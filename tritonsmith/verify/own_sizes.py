@@ -27,7 +27,7 @@ from tritonsmith.verify.watching import Watching
 _TURNS = "a size at which loops go round"
 _REST = "a size at which loops go round and leave a rest, rising values"
 _SOME = "some programs at the task's own sizes"
-_FLOPS, _ELEMENTS = 20_000_000_000, 1 << 24
+_FLOPS, _ELEMENTS = 140_000_000_000, (1 << 26) + (1 << 20)
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
 _EVERY = 2.5
 """Seconds that all programs may take, as `cover` counts them, for them all to be run there."""
@@ -97,14 +97,14 @@ class OwnSizes:
     @staticmethod
     def _differs(found: object, truth: numerics.Truth, every: bool) -> Mismatch | None:
         """What is not the reference's of what some programs `found`."""
-        if not isinstance(found, list) or len(found) != 2:
+        if every:
+            return numerics.compare(truth, found, _SOME) if found is not None else None
+        if not isinstance(found, list):
             return None
-        output, stored = found
-        if not isinstance(stored, list) or outlines.outline(output) != outlines.outline(truth.native):
-            return None
-        if every or truth.nearby is not None:
-            return numerics.compare(truth, _completed(output, truth.native, iter(stored)), _SOME)
-        exact, native, given = (_chosen(tree, stored) for tree in (truth.exact, truth.native, output))
+        if truth.nearby is not None:
+            return numerics.compare(truth, _completed(truth.native, iter(found)), _SOME)
+        exact, native = (_chosen(tree, found) for tree in (truth.exact, truth.native))
+        given = [part[0] for part in found if isinstance(part, list)]
         return numerics.compare(replace(truth, exact=exact, native=native, scales={}, ranges={}), given, _SOME)
 
     def _looks_otherwise(self) -> Mismatch | None:
@@ -174,19 +174,22 @@ class OwnSizes:
         return self._compare(variant) or Outcome(True)
 
 
-def _chosen(tree: object, stored: Sequence[object]) -> list[torch.Tensor]:
-    """The elements, in a row, that some program stored, tensor by tensor; a small share of what there is."""
-    pairs = zip(tensors(tree), stored, strict=True)
-    return [tensor[where] for tensor, where in pairs if isinstance(where, torch.Tensor) and bool(where.any())]
+def _chosen(tree: object, found: Sequence[object]) -> list[torch.Tensor]:
+    """The elements of a tree, in a row, that some program stored, tensor by tensor; a small share of what there is."""
+    pairs = zip(tensors(tree), found, strict=True)
+    return [tensor.flatten()[part[1].flatten()] for tensor, part in pairs if isinstance(part, list)]
 
 
-def _completed(output: object, native: object, stored: Iterator[object]) -> object:
-    """An output whose elements that no program stored are the reference's; `stored` tells which were, by tensor."""
-    if isinstance(output, torch.Tensor) and isinstance(native, torch.Tensor):
-        where = next(stored)
-        return torch.where(where, output, native) if isinstance(where, torch.Tensor) else native
-    if isinstance(output, dict) and isinstance(native, dict):
-        return {key: _completed(value, native[key], stored) for key, value in output.items()}
-    if isinstance(output, (list, tuple)) and isinstance(native, (list, tuple)):
-        return [_completed(one, other, stored) for one, other in zip(output, native, strict=True)]
+def _completed(native: object, found: Iterator[object]) -> object:
+    """The reference's output with the elements in it that some program stored, which are `found` tensor by tensor."""
+    if isinstance(native, torch.Tensor):
+        if not isinstance(part := next(found), list):
+            return native
+        whole = native.flatten().clone()
+        whole[part[1].flatten()] = part[0]
+        return whole.view(native.shape)
+    if isinstance(native, dict):
+        return {key: _completed(value, found) for key, value in native.items()}
+    if isinstance(native, (list, tuple)):
+        return [_completed(one, found) for one in native]
     return native

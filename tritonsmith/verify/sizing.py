@@ -13,7 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -83,6 +83,16 @@ class Sizes:
                 full, lambda: full, found.hardening, lambda: more, long=found.long, rest=found.rest, apart=found.apart
             ),
         )
+
+    @property
+    def lighter(self) -> "Sizes | None":
+        """Sizes for a candidate that takes the interpreter long: full ones as light as those of variants that change
+        values alone, and these tiny; None where there are no smaller ones. Raises TaskError as `large` does."""
+        found = self.large()
+        known = found.full.task.source
+        if (full := next((one for one in (found.light(), self.tiny) if one.task.source != known), None)) is None:
+            return None
+        return Sizes(self.tiny, lambda: replace(found, full=full, light=lambda: self.tiny))
 
 
 T = TypeVar("T")

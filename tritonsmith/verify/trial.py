@@ -5,10 +5,12 @@ alone; see `gpu`. The order of the stages is `funnel`'s, what candidates are tri
 compared by `comparing`, and once more with other contents by `replayed`.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Task
@@ -31,6 +33,10 @@ from tritonsmith.verify.static.unwrapped import unwrapped
 from tritonsmith.verify.timed import Timed
 from tritonsmith.verify.upkeep import Upkeep
 from tritonsmith.verify.watching import Watching
+
+_SLOW = 2.5
+"""Seconds of the interpreter's for the task as given from which on variants are of smaller sizes: there are some twenty
+of them, a few of which take longer than it does, and a candidate has 60 s."""
 
 
 class Trial:
@@ -104,7 +110,10 @@ class Trial:
 
     def _compile(self) -> Outcome:
         try:
-            return self._compiling.stage(Variant("as given", self._prepared().tiny.task))
+            tiny = self._prepared().tiny.task
+            if self._gpu is None and scaling.is_heavy(tiny):
+                self._talk.grant()
+            return self._compiling.stage(Variant("as given", tiny))
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
         except TaskError as error:
@@ -154,20 +163,11 @@ class Trial:
     def full(self) -> Outcome:
         """Values at the task's own sizes, or at what the interpreter bears, on every variant."""
 
-        def wanted(prepared: Sizes) -> list[Variant]:
-            multi_input = self._extensions.multi_input
-            growth = self._room.growth(prepared) if multi_input else None
-            cuda, named = self._gpu is not None, self._forwards.named
-            strided = self._settings.strided
-            return tried.variants_of(
-                self._task, self._source, prepared.large(), multi_input, growth, strided, named, cuda
-            )
-
         def sizes(prepared: Sizes) -> str:
             scaled = "" if prepared.full.cap is None else f" (scaled to {prepared.full.cap} for the interpreter)"
             return prepared.full.shapes + scaled
 
-        outcome = self._values.on(wanted, sizes)
+        outcome = self._values.on(self._borne, sizes)
         if not outcome.ok:
             return outcome
         if self._eyes.made_by_torch(self._values.seen) and self._made_again(self._prepared().full.task):
@@ -180,6 +180,31 @@ class Trial:
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
         return refused(findings) if findings else outcome
+
+    def _tried_on(self, prepared: Sizes) -> list[Variant]:
+        multi_input = self._extensions.multi_input
+        growth = self._room.growth(prepared) if multi_input else None
+        cuda, named = self._gpu is not None, self._forwards.named
+        strided = self._settings.strided
+        return tried.variants_of(self._task, self._source, prepared.large(), multi_input, growth, strided, named, cuda)
+
+    def _borne(self, prepared: Sizes) -> Iterator[Variant]:
+        """What the candidate is tried on, at smaller sizes where it takes the interpreter long: sizes go by what the
+        reference costs, and one program for each output element is honest."""
+        given, *others = self._tried_on(prepared)
+        if self._gpu is not None:
+            yield from (given, *others)
+            return
+        yield replace(given, bounded=True)
+        took = self._values.took
+        lighter = prepared.lighter if took > _SLOW else None
+        if took < math.inf:
+            yield from self._tried_on(lighter)[1:] if lighter is not None else others
+        elif lighter is not None:
+            self._prepared = lambda: lighter
+            yield from self._borne(lighter)
+        else:
+            yield from (given, *others)
 
     def timing(self) -> Outcome:
         """Measured on a GPU, predicted by roofline elsewhere."""

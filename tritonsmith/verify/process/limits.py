@@ -24,7 +24,7 @@ def runner_limits(settings: VerifyConfig, timeout: float, folder: Path | None, c
         system |= {"/proc", "/dev"}
         writable = ("/dev", "/proc/self", str(folder))
     return Limits(
-        cpu_seconds=candidates * (int(timeout) + 5),
+        cpu_seconds=candidates * (2 * int(timeout) + 5),  # a heavy task's candidate has its time twice
         memory_bytes=None if gpu else settings.memory_mb << 20,
         file_bytes=(256 << 20) if gpu else (1 << 20),
         readable=tuple(sorted(python | system | libraries)),

@@ -5,8 +5,8 @@ Untrusted, as all of `runner` is. What runs on tensors without data is in `sizel
 
 import copy
 import gc
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
 from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.process import loading, wire
-from tritonsmith.verify.process.within import within
+from tritonsmith.verify.process.within import Limit, within
 from tritonsmith.verify.reference import by_name, handing, stand_ins
 
 if TYPE_CHECKING:
@@ -31,10 +31,17 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _OFTEN_S = 10.0
 """Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
-_BRIEF, _BRIEF_S, _PATIENT_S = 256, 0.5, 12.0
-"""Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for."""
+_BRIEF, _BRIEF_S, _PATIENT_S, _BOUNDED_S = 256, 0.5, 12.0, 10.0
+"""Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for, or bounded."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
+
+
+def _limited(header: Mapping[str, object]) -> AbstractContextManager[Limit]:
+    """The time that a forward has for itself."""
+    if header.get("brief"):
+        return within(_PATIENT_S if header.get("patient") else _BRIEF_S)
+    return within(_BOUNDED_S) if header.get("bounded") else nullcontext(Limit())
 
 
 class Session:
@@ -234,7 +241,7 @@ class Session:
         holds something else than the last call left there; see `kept`.
         With `far` it has counted so many calls already, with `leap` its kernels have. `effects` asks for what calls
         change and keep. A `brief` one that raises, or is stopped for it takes many programs, tells no more than that; a
-        `patient` one has longer.
+        `patient` one has longer. A `bounded` one is stopped where it takes long.
         """
         if self.model is None:
             raise RuntimeError("nothing is built")
@@ -271,20 +278,20 @@ class Session:
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
         patient, self.launches.values = bool(header.get("patient")), self._values
         self.launches.programs = _BRIEF if header.get("brief") and not patient else None
-        limit = within(_PATIENT_S if patient else _BRIEF_S) if header.get("brief") else nullcontext()
+        limit = Limit()
         try:
-            with torch.no_grad(), on_device(self.device, called=True), limit, operators, work:
+            with torch.no_grad(), on_device(self.device, called=True), _limited(header) as limit, operators, work:
                 # An output may be a container whose items a candidate's code makes: they are taken under observation.
                 output = observe.plain(self.model(*inputs))  # type: ignore[misc]
                 answer = self._frozen(output)
         except Exception:  # the candidate's, or what stopped it, which Triton and the candidate may wrap
-            if not header.get("brief"):
+            if not header.get("brief") and not limit.over:
                 raise
             self.release({}, None)
             return {"stopped": True}, None
         finally:
             left, self.launches.programs, self.launches.values = self.launches.programs, None, None
-        if left is not None and left < 0:  # the candidate went on nevertheless
+        if limit.over or (left is not None and left < 0):  # the candidate went on nevertheless
             return {"stopped": True}, None
         self.launches.look([given, *loading.tensors_of(self.model).values()])
         seen = {

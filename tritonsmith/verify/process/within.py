@@ -1,22 +1,43 @@
-"""A limit in time on what a runner does for itself, so that it goes on without; the judge's own limit ends a runner."""
+"""A limit in time on what a runner does for itself, so that it goes on without; the judge's own limit ends a runner.
+
+In processor time, for what is tried must not hang on who else is busy; and in `queued.PATIENCE` times as much of wall
+time, for who sleeps has no end.
+"""
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
+
+from tritonsmith.verify.process.queued import PATIENCE
+
+
+@dataclass
+class Limit:
+    """What is known of a limit."""
+
+    over: bool = False
+    """Whether the time was up, whatever became of the exception then."""
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def within(seconds: float) -> Iterator[Limit]:
     """Raise TimeoutError in the main thread, whatever runs there, once the block has taken so long."""
+    limit = Limit()
 
     def late(number: int, frame: FrameType | None) -> None:
+        limit.over = True
         raise TimeoutError(f"not done within {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = (signal.ITIMER_PROF, signal.SIGPROF, seconds), (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE * seconds)
+    before = [signal.signal(number, late) for _, number, _ in timers]
+    for timer, _, after in timers:
+        signal.setitimer(timer, after)
     try:
-        yield
+        yield limit
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _, _ in timers:
+            signal.setitimer(timer, 0)
+        for (_, number, _), handler in zip(timers, before, strict=True):
+            signal.signal(number, handler)

@@ -352,7 +352,8 @@ class Draws:
         try:
             inputs = self.inputs(variant)
             model = self.model(variant)
-            truth = replace(truth_of(model, inputs, wide=wide), faint=variant.values != "small")
+            usual, truth = variant.factor >= 1.0, truth_of(model, inputs, wide=wide)
+            truth = replace(truth, faint=usual and variant.values != "small", proportion=usual)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
             if variant.label != "as given" and _is_either(variant, model, inputs, truth):

@@ -1,0 +1,15 @@
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * torch.sigmoid(x)
+
+
+def get_inputs():
+    return [torch.randn(4096, 2048)]
+
+
+def get_init_inputs():
+    return []
