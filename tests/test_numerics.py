@@ -1,13 +1,14 @@
 """Right answers pass whatever the order of their sums; wrong ones are found and placed."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
 from tritonsmith.types import Mismatch
-from tritonsmith.verify.numerics import Truth, compare
+from tritonsmith.verify.numerics import FLOOR, Truth, compare
 from tritonsmith.verify.reference.truth import truth_of
 
 
@@ -336,3 +337,13 @@ def test_a_step_that_rounding_seldom_moves_is_looked_for_longer(seen_at: int | N
     assert (compare(Truth(steps.double(), steps, nearby), got, "as given") is None) is right
     got[2000] += 1
     _rejected(Truth(steps.double(), steps, nearby), got)
+
+
+def test_faint_values_may_be_rounded_as_numbers_about_one_are() -> None:
+    """`exp(x) - 1` of what is next to nothing, for torch's `expm1`; zeros are wrong there all the same."""
+    x = 2.0**-14 * torch.randn(512, generator=torch.Generator().manual_seed(0))
+    truth = Truth(torch.expm1(x.double()), torch.expm1(x))
+    assert compare(truth, x.exp() - 1.0, "v") is not None
+    faint = replace(truth, floor=FLOOR)
+    assert compare(faint, x.exp() - 1.0, "v") is None
+    assert compare(faint, torch.zeros_like(x), "v") is not None

@@ -138,6 +138,30 @@ def test_sparse_values_are_mostly_zero_and_else_as_they_were() -> None:
     assert 0.05 < kept.double().mean() < 0.2 and torch.equal(sparse[kept], _normal()[kept])
 
 
+def test_positive_values_are_positive_in_their_order() -> None:
+    positive, before = _redistributed(_normal(), "positive"), _normal()
+    assert float(positive.min()) > 0 and float(positive.mean()) > 2 * float(positive.std())
+    assert torch.equal(positive.flatten().argsort(), before.flatten().argsort())
+
+
+def test_coarse_values_are_often_equal_and_never_whole() -> None:
+    coarse = _redistributed(_normal(), "coarse")
+    assert len(coarse.unique()) < 64 and not bool((coarse == coarse.round()).any())
+    torch.testing.assert_close(coarse, _normal(), atol=0.126, rtol=0)
+
+
+@pytest.mark.parametrize("values", ["positive", "coarse"])
+def test_what_is_left_out_of_a_triangle_stays_zero(values: Values) -> None:
+    lower = _redistributed(_normal().tril(), values)
+    assert torch.equal(lower != 0, _normal().tril() != 0)
+
+
+@pytest.mark.parametrize("values", ["positive", "coarse"])
+def test_values_that_are_bound_are_no_other_draw(values: Values) -> None:
+    with pytest.raises(ValueError, match="without bounds"):
+        adapt([torch.ones(64, 48)], Variant("v", DOUBLE, values=values))
+
+
 def test_small_values_are_small_slice_by_slice() -> None:
     ratios = _redistributed(_normal(), "small") / _normal()
     assert torch.equal(ratios, ratios[:, :1].expand(-1, 48)) and bool((ratios <= 2.0**-4).all())

@@ -263,10 +263,12 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if values == "signed":
         return tensor if least < 0 else tensor - tensor.mean()
     drawn = _drawn(tensor, least, most)
-    if values == "positive":
-        return tensor.abs() + _rms(tensor) if least < 0 < most else tensor
-    if values == "coarse":
-        return _coarse(tensor) if least < 0 < most or drawn else tensor
+    zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
+    if values in ("positive", "coarse"):
+        signed_too = least < 0 < most and math.isfinite(most - least)
+        positive = tensor - least + _rms(tensor) / 4 if signed_too else tensor
+        other = positive if values == "positive" else _coarse(tensor) if signed_too or drawn else tensor
+        return other.where(tensor != 0, zero)  # what a triangle or a mask leaves out stays so
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "rising" and (least < 0 < most or drawn):
@@ -278,7 +280,6 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return tensor if least >= 0 and most <= 1 and not drawn else tensor * factor
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
-    zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
     return tensor.where(tensor.abs() > SPARSE * _rms(tensor), zero)
 
 

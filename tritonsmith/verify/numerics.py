@@ -41,6 +41,8 @@ PROPORTION = 64.0
 """How many times the reference's own rms error a candidate's may be. Float32 arithmetic in another order
 stays below 10, but for running sums of very much (`sequential_error`); TF32 operands give about 2500 times the rounding
 unit, float16 accumulation more."""
+FLOOR = 4 * torch.finfo(torch.float32).eps
+"""Rounding of numbers about one, from which one is taken."""
 BLOCK = 256
 """Elements that a kernel sums before it adds to a running sum, at least, as far as that is allowed for."""
 SUMS = (torch.float32, torch.float64)
@@ -73,9 +75,9 @@ class Truth:
     faint: bool = True
     """Whether slices that are small beside the rest are asked about. Not where the inputs are: a logarithm of one and
     little more is then rounding in an honest kernel, and none in torch's `log1p`."""
-    proportion: bool = True
-    """Whether errors are held against the reference's own. Not where all inputs are faint: of `exp(x) - 1`, which a
-    kernel has for torch's `expm1`, rounding is all the error there, and within the tolerance."""
+    floor: float = 0.0
+    """Error that is allowed besides: `FLOOR` where inputs are faint. Rounding is then nearly all of `exp(x) - 1`, which a
+    kernel has for torch's `expm1`, and of the divergence of two distributions that are nearly the same."""
     kind: torch.dtype = torch.float32
     """The precision of what the task is given, in which a number of Python's is judged."""
     scales: dict[str, "Scale"] = field(default_factory=dict, compare=False)
@@ -212,7 +214,7 @@ def _values(
         truth.scales[path] = _scale(parts, count)
     scale = truth.scales[path]
     # A GPU is asked once, and again only where something is wrong: each question waits for it.
-    found = [_errors(part, tolerance, scale) for part in parts]
+    found = [_errors(part, tolerance, scale, truth.floor) for part in parts]
     totals = torch.stack([numbers for _, _, numbers in found]).cpu()
     if totals[:, 0].any():
         shown = [(n, n, g) for _, n, g in parts]
@@ -222,7 +224,7 @@ def _values(
         return report([wrong for _, wrong, _ in found], parts, native, path, variant, "wrong values")
     own_rms = max(scale.own_rms, unit * scale.rms)
     running = sequential_error(truth.summed // native.numel(), unit) * scale.rms if real in SUMS else 0.0
-    if truth.proportion and math.sqrt(errors / count) > max(PROPORTION * own_rms, running):
+    if math.sqrt(errors / count) > max(PROPORTION * own_rms, running, truth.floor):
         ratio = math.sqrt(errors / count) / own_rms
         message = f"error {ratio:.0f} times that of {name(native.dtype)} arithmetic: computed in lower precision?"
         at = [(finite(g, n) - true_of(e, n)).abs() >= greatest for e, n, g in parts]
@@ -340,11 +342,13 @@ def _scale(parts: Sequence[Part], count: int) -> Scale:
     return Scale(math.sqrt(squares / count), math.sqrt(own_squares / count), float(totals[:, 0].max()))
 
 
-def _errors(part: Part, tolerance: float, scale: Scale) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _errors(
+    part: Part, tolerance: float, scale: Scale, floor: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Misplaced and wrong elements, and the numbers of both, the errors' sum of squares and the greatest error."""
     exact, native, got = part
     elsewhere = misplaced(native, got)
     true = true_of(exact, native)
     error = (finite(got, native) - true).abs()
-    wrong = error > tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst
+    wrong = error > tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst + floor
     return elsewhere, wrong, torch.stack([elsewhere.sum().double(), wrong.sum(), error.square().sum(), error.max()])

@@ -352,8 +352,9 @@ class Draws:
         try:
             inputs = self.inputs(variant)
             model = self.model(variant)
-            usual, truth = variant.factor >= 1.0, truth_of(model, inputs, wide=wide)
-            truth = replace(truth, faint=usual and variant.values != "small", proportion=usual)
+            faint = variant.factor < 1.0 or variant.values == "small"
+            truth = truth_of(model, inputs, wide=wide)
+            truth = replace(truth, faint=not faint, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
             if variant.label != "as given" and _is_either(variant, model, inputs, truth):
