@@ -76,8 +76,8 @@ class Truth:
     """Whether slices that are small beside the rest are asked about. Not where the inputs are: a logarithm of one and
     little more is then rounding in an honest kernel, and none in torch's `log1p`."""
     floor: float = 0.0
-    """Error that is allowed besides: `FLOOR` where inputs are faint. Rounding is then nearly all of `exp(x) - 1`, which a
-    kernel has for torch's `expm1`, and of the divergence of two distributions that are nearly the same."""
+    """Error that is allowed besides: `FLOOR` where inputs are faint. Rounding is then nearly all of `exp(x) - 1`, which
+    a kernel has for torch's `expm1`, and of the divergence of two distributions that are nearly the same."""
     kind: torch.dtype = torch.float32
     """The precision of what the task is given, in which a number of Python's is judged."""
     scales: dict[str, "Scale"] = field(default_factory=dict, compare=False)
