@@ -41,9 +41,16 @@ def test_a_small_window_stays_what_it_is() -> None:
 
 def test_channels_that_the_constructor_is_given_are_sizes_like_others() -> None:
     init = "    def __init__(self, c):\n        super().__init__()\n        self.w = nn.Conv1d(c, 8, 1)\n"
-    task = small("return self.w(x)", "torch.randn(32, 3, 4096)", init, "[3]")
+    task = small("return self.w(x)", "torch.randn(32, 6, 4096)", init, "[6]")
     found = lengths(task, scaling.full(task))
-    assert found and all("32, 3" not in one.task.source and "[2]" in one.task.source for one in found)
+    assert found and all("2, 2, 4096" in one.task.source and "[2]" in one.task.source for one in found)
+
+
+def test_three_of_something_stay_three() -> None:
+    """A kernel may be for three colours, and the smallest version has as many."""
+    task = small("return x.sum(dim=-1)", "torch.randn(512, 256, 3)")
+    found = lengths(task, scaling.full(task))
+    assert found and all(", 3)" in one.task.source for one in found)
 
 
 def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:

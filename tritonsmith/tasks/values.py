@@ -290,7 +290,7 @@ def _rms(tensor: torch.Tensor) -> torch.Tensor:
 def _coarse(tensor: torch.Tensor) -> torch.Tensor:
     """The values in steps of about a fourth of their root mean square, of which many are equal, and none is zero or
     a whole number, for which there are other variants."""
-    unit = torch.exp2(_rms(tensor).log2().floor() - 2)
+    unit = torch.exp2(_rms(tensor).log2().round() - 2)  # one and the same for two inputs that are drawn alike
     return ((tensor / unit).floor() + 0.5) * unit
 
 
