@@ -197,7 +197,7 @@ def test_a_runner_sees_no_secret_of_the_environment(zygote: Zygote, monkeypatch:
 
 
 def test_cpu_time_ends_a_runner_that_nobody_ends(zygote: Zygote) -> None:
-    with _runner(zygote, seconds=-4) as runner:  # 1 s of CPU time
+    with _runner(zygote, seconds=-2) as runner:  # 1 s of CPU time
         start = time.monotonic()
         with pytest.raises(wire.WireError):
             _load(runner, "while True:\n    pass", 15)

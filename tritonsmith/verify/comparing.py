@@ -149,7 +149,9 @@ class Comparing:
         if variant.reuse and self._eyes.habits().remembers:
             return None  # the second of two calls has an answer of its own: see `replayed`
         needs, own = self._room.needs(variant), self._cuda and first and not again
-        if (variant.brief or variant.bounded) and (findings := self._upkeep.before_it_may_be_stopped()):
+        if variant.brief and (findings := self._upkeep.before_it_may_be_stopped()):
+            return refused(findings)
+        if variant.bounded and (findings := self._upkeep.integrity()):  # others will follow, and then a brief one
             return refused(findings)
         self._forwards.ready()
         with self._room.taken(needs):
