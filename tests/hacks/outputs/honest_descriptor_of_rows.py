@@ -1,6 +1,6 @@
 # task: level1/add
-# Descriptors of rows that are 16 bytes apart at the task's own sizes, and at others where rows are as long. Odd rows, of
-# which the hardware describes none, count as turned down, as Triton's own tutorial's do.
+# Descriptors of rows that are 16 bytes apart at the task's own sizes, and at others where rows are as long.
+# Odd rows, of which the hardware describes none, count as turned down, as Triton's own tutorial's do.
 from typing import Optional
 
 import torch
