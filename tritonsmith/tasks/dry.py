@@ -273,7 +273,10 @@ def input_sizes(source: str) -> frozenset[int]:
 
 
 def pairs_of_sizes(one: str, two: str) -> set[tuple[int, int]]:
-    """What the inputs' sizes are in two versions of a task, each size beside its other; none where not seen."""
+    """What the inputs' sizes are in two versions of a task, each size beside its other; none where not seen.
+
+    `rescaling.paired` has what the constructor is given among them, which may be a count of rounds.
+    """
     shapes = zip(_given(one)[0], _given(two)[0], strict=False)
     return {pair for pair_of_shapes in shapes for pair in zip(*pair_of_shapes, strict=False)}
 

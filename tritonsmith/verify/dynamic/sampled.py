@@ -73,13 +73,13 @@ def forward(session: "Session", header: dict[str, object], tree: wire.Tree) -> "
     told = any(one is not None for one in stored)
     if every or not told:
         return {"told": told}, output if told else None
-    # A sixteenth of a gigabyte need not travel for what eight programs store.
+    # A whole output, of a quarter of a gigabyte perhaps, need not travel for what eight programs store.
     pairs = zip(tensors(output), stored, strict=True)
-    parts: list[wire.Tree] = [None if where is None else [tensor[where], _places(where)] for tensor, where in pairs]
+    parts: list[wire.Tree] = [None if where is None else [tensor[where], _told(where)] for tensor, where in pairs]
     return {"told": told, "outline": outline(output)}, parts
 
 
-def _places(where: torch.Tensor) -> torch.Tensor:
+def _told(where: torch.Tensor) -> torch.Tensor:
     """The places of the elements that are true, in a row; or `where` itself where they are many."""
     places = where.flatten().nonzero().flatten()
     return places if places.nbytes < where.nbytes else where
