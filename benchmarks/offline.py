@@ -3,11 +3,13 @@
     python benchmarks/offline.py run MODEL RUN... --variant kept:2e-4:2 --variant lowering:2e-4:2 --out runs/offline
     python benchmarks/offline.py judge runs/offline RUN
 
-A variant is rows, learning rate and epochs. `kept`: the distinct right answers of the runs (folders of `rl.py run`);
-`mixed`: those to tasks of whose answers at most three quarters are right; `lowering`: our own lowering's answers to the
-tasks that were drawn, a bound of what right answers to them can teach. Each takes seconds on a GPU, where a run of RL
-takes twenty minutes. Each variant's greedy answers to the first run's held-out tasks are drawn; `judge` needs no GPU,
-judges them with all kinds of inputs and prints the table. What is there already is not done again.
+A variant is rows, learning rate and epochs, and how many copies of each row under other names there are. Rows: `kept`,
+the distinct right answers of the runs (folders of `rl.py run`); `mixed`, those to tasks of whose answers at most three
+quarters are right; `lowering`, our own lowering's answers to the tasks that were drawn, a bound of what right answers
+to them can teach. Each takes seconds on a GPU, where a run of RL takes twenty minutes. Each variant's greedy answers to
+the first run's held-out tasks are drawn, or to others (`--deep`, on which to choose what is then measured on the run's
+own); `judge` needs no GPU, judges them with all kinds of inputs and prints the table, with each variant's lead over one
+of them. What is there already is not done again.
 
 Nothing is drawn from what was learnt to learn more: this says what a run could have made of what it had seen.
 """
@@ -46,6 +48,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__d
 POINT = "end"
 FIRST = "as-it-was"
 """The model before anything is learnt."""
+DEEP = Annotated[str | None, typer.Option(help="SPEC of held-out tasks in place of the run's deep ones.")]
 
 
 def right(records: Sequence[Record], most: float = 1.0) -> list[Record]:
@@ -81,13 +84,26 @@ def rows_of(kind: str, config: Config, tasks: dict[str, Task], records: Sequence
     ]
 
 
-def parsed(variant: str) -> tuple[str, float, float]:
-    """Rows, learning rate and epochs; raises UserError where the text is no such."""
+def named(variant: str | None) -> str:
+    """A variant's folder; that of the model as it was where none is given."""
+    return variant.replace(":", "-") if variant is not None else FIRST
+
+
+def specs(settings: dict[str, str], deep: str | None) -> dict[str, str]:
+    """The tasks of a run, by name, with others in the place of its deep ones where they are given."""
+    return {**{name: settings[name] for name in ("train", *SETS)}, **({"deep": deep} if deep is not None else {})}
+
+
+def parsed(variant: str) -> tuple[str, float, float, int]:
+    """Rows, learning rate, epochs and copies; raises UserError where the text is no such."""
     try:
-        kind, lr, epochs = variant.split(":")
-        found = kind, float(lr), float(epochs)
+        kind, lr, epochs, *rest = variant.split(":")
+        (copies,) = rest or ("0",)
+        found = kind, float(lr), float(epochs), int(copies)
     except ValueError as error:
-        raise UserError(f"--variant {variant}: give ROWS:RATE:EPOCHS, such as kept:2e-4:2") from error
+        raise UserError(
+            f"--variant {variant}: give ROWS:RATE:EPOCHS or ROWS:RATE:EPOCHS:COPIES, kept:2e-4:2"
+        ) from error
     if kind not in KINDS:
         raise UserError(f"--variant {variant}: rows are {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     return found
@@ -97,29 +113,31 @@ def parsed(variant: str) -> tuple[str, float, float]:
 def run(
     model: Annotated[Path, typer.Argument(help="The model that the runs began with.")],
     runs: Annotated[list[Path], typer.Argument(help="Folders of `rl.py run`; the first has the held-out tasks.")],
-    variant: Annotated[list[str], typer.Option(help="ROWS:RATE:EPOCHS")],
+    variant: Annotated[list[str], typer.Option(help="ROWS:RATE:EPOCHS or ROWS:RATE:EPOCHS:COPIES")],
     out: Path = Path("runs/offline"),
     tasks: Annotated[Path, typer.Option(help="Folder of drawn tasks, as `rl.py` has it.")] = Path("runs/rl/tasks"),
     batch: Annotated[int, typer.Option(help="Rows of a step; packed ones where the first run's are.")] = 32,
+    deep: DEEP = None,
 ) -> None:
     """Learn each variant and draw its answers."""
     wanted = {one: parsed(one) for one in variant}
     first = Result.of(runs[0])
     settings = json.loads((runs[0] / "settings.json").read_text())
-    found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+    found = tasks_of(tasks, specs(settings, deep))
     by_id = {task.id: task for task in found.pop("train")}
     records = [record for folder in runs for record in Result.of(folder).drawn()]
     config = first.config.model_copy(deep=True)
     config.model.id = str(model.resolve())
     drawing = Evaluation(out / FIRST, config, found)
     drawing.draw(POINT, model)
-    rows = {kind: rows_of(kind, config, by_id, records) for kind in {kind for kind, _, _ in wanted.values()}}
-    for name, (kind, lr, epochs) in wanted.items():
-        config.run.dir = drawing.out = out / name.replace(":", "-")
+    rows = {kind: rows_of(kind, config, by_id, records) for kind in {kind for kind, *_ in wanted.values()}}
+    for name, (kind, lr, epochs, copies) in wanted.items():
+        config.run.dir = drawing.out = out / named(name)
         log.info("%s: %d rows", name, len(rows[kind]))
         if not rows[kind]:
             raise UserError(f"--variant {name}: the runs have no such answers, so there is nothing to learn")
-        own = config.sft.model_copy(update={"lr": lr, "epochs": epochs, "batch": batch, "accumulation": 1})
+        fields = {"lr": lr, "epochs": epochs, "copies": copies, "batch": batch, "accumulation": 1}
+        own = config.sft.model_copy(update=fields)
         learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft", master=True)
         drawing.draw(POINT, learnt)
 
@@ -130,21 +148,30 @@ def judge(
     run: Annotated[Path, typer.Argument(help="The first run's folder.")],
     workers: int = cores(),
     tasks: Path = Path("runs/rl/tasks"),
+    deep: DEEP = None,
+    beside: Annotated[str | None, typer.Option(help="The variant whose answers the others are set against.")] = None,
 ) -> None:
     """Judge what was drawn, and print it side by side."""
-    settings = json.loads((run / "settings.json").read_text())
-    found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)})
+    found = tasks_of(tasks, specs(json.loads((run / "settings.json").read_text()), deep))
     config = Result.of(run).config
-    table = Table("learnt", *(f"{name}, %" for name in SETS), title="greedy pass@1, strict, all kinds of inputs")
-    for folder in sorted(path.parent.parent for path in out.glob("*/eval/end")):
+    columns = [f"{name}, {what}" for name in SETS for what in ("%", "points more")]
+    table = Table("learnt", *columns, title="greedy pass@1, strict, all kinds of inputs")
+    folders = sorted((path.parent.parent for path in out.glob("*/eval/end")), key=lambda one: one.name != named(beside))
+    first: dict[str, list[Record]] = {}
+    for folder in folders:
         evaluation = Evaluation(folder, config, found)
         evaluation.judge((POINT,), workers, out / "verdicts.sqlite")
-        rates = [
-            metrics.bootstrap([float(one.verdict.correct) for one in evaluate.read(evaluation.path(POINT, name))])
-            for name in SETS
-        ]
-        table.add_row(folder.name, *(evaluate.percent(rate) for rate in rates))
-    Console(width=120).print(table)
+        told = []
+        for name in SETS:
+            records = evaluate.read(evaluation.path(POINT, name))
+            rate = metrics.bootstrap([float(one.verdict.correct) for one in records])
+            more = metrics.difference(first.setdefault(name, records), records)
+            told += [
+                evaluate.percent(rate),
+                f"{100 * more.value:+.1f} ({100 * more.low:+.0f} to {100 * more.high:+.0f})",
+            ]
+        table.add_row(folder.name, *told)
+    Console(width=140).print(table)
 
 
 if __name__ == "__main__":

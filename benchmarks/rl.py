@@ -69,7 +69,7 @@ def settings_of(
     scale: str = "auto", updates: int = 1, turns: int = 1, copies: int = 0, epochs: float = 2.0, blame: str = "answer",
     most_steps: int | None = None, warmup: int = 0, engine: str = "trl", length: int = 4096,
     isolation: str = "process", iterations: int = 1, beta: float = 0.0, top_entropy: float = 1.0,
-    credit: str = "trl", curriculum: bool = False, imitate: int = 0,
+    credit: str = "trl", curriculum: bool = False, imitate: int = 0, rename: bool = False,
 ) -> Config:  # fmt: skip
     """The run as a configuration."""
     cuda = torch.cuda.is_available()
@@ -94,7 +94,7 @@ def settings_of(
             "max_completion": tokens,
             "steps": steps or 1000, "schedule": "linear" if steps else "constant", "temperature": temperature,
             "loss": "dapo", "delta": 4.0, "scale": scale, "blame": blame, "ahead": ahead, "warmup": warmup,
-            "imitate": imitate, "save_steps": 10,
+            "imitate": imitate, "rename": rename, "save_steps": 10,
         },
         "reward": {"scheme": reward},
         # Beside a GPU, processes judge: threads of this one would keep sampling and training waiting.
@@ -194,6 +194,7 @@ def run(
         str, typer.Option(help="Whether training's candidates have processes of their own: process, or pooled.")
     ] = "process",
     imitate: Annotated[int, typer.Option(help="How often right answers come back in later batches of GRPO.")] = 0,
+    rename: Annotated[bool, typer.Option(help="They come back under other names each time.")] = False,
     curriculum: Annotated[
         bool, typer.Option(help="Tasks are drawn by extension 3, whose levels are then how many operators they have.")
     ] = False,
@@ -212,7 +213,7 @@ def run(
         model, out, method, reward, seed, workers, samples, tasks_a_step, tokens, rate, ahead, micro, timeout,
         reward in ("hierarchical", "uniform") if timing is None else timing, prompt, assemble, memory, max_rate,
         temperature, keep, restart, steps, scale, updates, turns, copies, epochs, blame, most_steps, warmup,
-        engine, length, isolation, iterations, beta, top_entropy, credit, curriculum, imitate,
+        engine, length, isolation, iterations, beta, top_entropy, credit, curriculum, imitate, rename,
     )  # fmt: skip
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():

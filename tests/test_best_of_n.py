@@ -13,7 +13,7 @@ import pytest
 from records import right
 
 from tritonsmith import redraw
-from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, VerifyConfig
+from tritonsmith.config import BestOfNConfig, Config, ModelConfig, RunConfig, SftConfig, VerifyConfig
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.lower.convert import convert
 from tritonsmith.data.pair import Pair
@@ -129,6 +129,25 @@ def test_only_the_rounds_in_memory_are_learnt_from(
         folder = tmp_path / "rl" / f"round-{number:02d}"
         right = {record.task for record in read(folder / "records.jsonl") if record.verdict.correct}
         assert json.loads((folder / "round.json").read_text())["rl/kept"] == len(right)
+
+
+def test_copies_under_other_names_are_made_once_and_learnt_in_each_round(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, scripted: type[Scripted],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    learnt: list[set[tuple[str, str]]] = []
+
+    def fit(config: Config, settings: SftConfig, rows: list[Row], *given: object, **named: object) -> None:
+        assert settings.copies == 0  # they are among the rows
+        learnt.append({(row.prompt[0]["content"], row.completion[0]["content"]) for row in rows})
+
+    monkeypatch.setattr(sft, "fit_from", fit)
+    config = make_config(tmp_path, tiny_folder, copies=2)
+    best_of_n.train(config, tasks, verifier, None)
+    for number, rows in enumerate(learnt):
+        closed = json.loads((tmp_path / "rl" / f"round-{number:02d}" / "round.json").read_text())
+        assert closed["rl/kept"] < len(rows) <= 3 * 2 * (number + 1)
+    assert learnt[0] < learnt[1]
 
 
 @pytest.mark.parametrize(("turns", "followed"), [(1, 0), (2, 2)])

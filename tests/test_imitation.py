@@ -119,3 +119,47 @@ def test_what_was_right_is_learnt_again_in_later_batches(
         again = {right[before] for before in (step - 1, step - 2) if before in right}
         assert learnt[2 * place] | learnt[2 * place + 1] == again
     assert any(learnt)
+
+
+MODULE = """import torch
+from torch import nn
+
+class Model(nn.Module):
+
+    def __init__(self, slope):
+        super().__init__()
+        self.factor = slope
+
+    def forward(self, x, y):
+        return torch.relu(x) * self.factor + y
+"""
+ANSWER = """```python
+class ModelNew(nn.Module):
+    def __init__(self, slope):
+        super().__init__()
+        self.factor = slope
+
+    def forward(self, x, y):
+        return launch_pointwise(x, y, self.factor)
+```"""
+
+
+def test_an_answer_comes_back_under_other_names_and_so_does_its_task() -> None:
+    chat = [{"role": "user", "content": MODULE}]
+    told = [Imitation(2, rename=True).told(chat, ANSWER, f"0/{batch}/a") for batch in range(8)]
+    assert len({prompt[0]["content"] for prompt, _ in told}) > 4
+    assert told[0] == Imitation(2, rename=True).told(chat, ANSWER, "0/0/a")
+    for (prompt,), answer in told:
+        argument = prompt["content"].split("def forward(self, ")[1].split(",")[0]
+        assert f"launch_pointwise({argument}, " in answer
+    assert Imitation(2).told(chat, ANSWER, "0/0/a") == (chat, ANSWER)
+
+
+def test_what_has_not_the_form_of_a_module_comes_back_as_it_was() -> None:
+    chat = [{"role": "user", "content": "Write a kernel."}]
+    assert Imitation(2, rename=True).told(chat, "no answer", "0/0/a") == (chat, "no answer")
+
+
+def test_what_is_renamed_must_come_back() -> None:
+    with pytest.raises(ValidationError, match="imitate"):
+        GrpoSection.model_validate({"rename": True})

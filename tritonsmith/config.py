@@ -232,12 +232,17 @@ class GrpoSection(_Section):
     imitate: NonNegativeInt = 0
     """How often a right answer to each task comes back, 1, 2, 4 ... batches later, in the place of one that says
     nothing (self-imitation, arXiv 1806.05635): without a KL term and further turns."""
+    rename: bool = False
+    """Each time that an answer comes back (`imitate`) it has other names of arguments and members, and so has its task,
+    as `copies` have in `[sft]`."""
     save_steps: PositiveInt = 20
 
     @model_validator(mode="after")
     def _imitates_alone(self) -> Self:
         if self.imitate and (self.beta or self.turns > 1):
             raise ValueError("imitate needs beta = 0 and turns = 1")
+        if self.rename and not self.imitate:
+            raise ValueError("rename is about what comes back: set imitate too")
         return self
 
 

@@ -27,6 +27,7 @@ from tritonsmith.prompts import Message
 from tritonsmith.train import models, sft, trainer
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.policy import Drawer
+from tritonsmith.train.pretrain.renaming import with_copies
 from tritonsmith.train.rounds import Begun, Round, Turn
 from tritonsmith.train.stage import Stage, frontend
 from tritonsmith.types import Record, Task, Verdict
@@ -57,6 +58,7 @@ def train(
     curriculum = Curriculum.from_config(config.curriculum)
     drawn: Counter[str] = Counter()
     kept: list[list[Row]] = []
+    copied: list[list[Row]] = []  # once for all rounds: reading a text and renaming it takes 2 ms
     model = start
     numbers: Iterator[int] = iter(range(own.rounds))
     under_way: deque[_UnderWay] = deque()
@@ -73,9 +75,10 @@ def train(
         folder, number, found = one.begun.round.folder, one.begun.round.number, one.begun.held()
         _observe(curriculum, found[0].records, folder)
         kept.append(keep(config, one.tasks, found, stage.given))
-        learnt = _merged(kept[-(own.memory or len(kept)) :])
+        copied.append(with_copies(kept[-1], own.copies, f"{config.run.seed}/{number}"))
+        learnt, rows = (_merged(rounds[-(own.memory or len(rounds)) :]) for rounds in (kept, copied))
         if not (folder / "round.json").exists():
-            rows = [*learnt, *one.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
+            rows = [*rows, *one.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]
             if rows and not (folder / "model").exists():
                 _fit(config, rows, start if own.restart else model, folder, number)
             _close(config, folder, number, found, len(learnt), curriculum, clock, stage)
@@ -177,9 +180,8 @@ def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, numb
 
 def _settings(config: Config) -> SftConfig:
     """What a round is learnt with."""
-    given = ("epochs", "lr", "batch", "copies", "most_steps")
-    own = {name: getattr(config.best_of_n, name) for name in given}
-    return config.sft.model_copy(update={**own, "accumulation": 1})
+    own = {name: getattr(config.best_of_n, name) for name in ("epochs", "lr", "batch", "most_steps")}
+    return config.sft.model_copy(update={**own, "accumulation": 1, "copies": 0})
 
 
 def _observe(curriculum: Curriculum, records: Sequence[Record], folder: Path) -> None:

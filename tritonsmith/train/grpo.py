@@ -163,7 +163,7 @@ def _train(
     learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
     learner.assign = _assign(config, rewards, tokenizer)
     if own.imitate:
-        learner.imitation = Imitation(own.imitate)
+        learner.imitation = Imitation(own.imitate, own.rename)
         learner.imitation.recall(read(out / RECORDS))
     if config.extensions.curriculum:
         levels = [cast(int, row["level"]) for row in rows]

@@ -8,6 +8,7 @@ follows from the records alone, so that a resumed run has the same.
 Knows no trainer: `learner` says which rows say nothing and what the policy thinks of the answers.
 """
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tritonsmith.prompts import Message
+from tritonsmith.train.pretrain.renaming import under_other_names
 from tritonsmith.train.rollout import padded
 from tritonsmith.types import Record
 
@@ -28,6 +31,8 @@ class Imitation:
 
     times: int
     """How often each comes back."""
+    rename: bool = False
+    """Whether it has other names each time."""
     answers: dict[int, dict[str, str]] = field(default_factory=dict)
     """By batch and task."""
 
@@ -46,6 +51,11 @@ class Imitation:
         """Those that come back in a batch, the latest first."""
         earlier = (self.answers.get(batch - 2**time, {}) for time in range(self.times))
         return [one for kept in earlier for one in sorted(kept.items())]
+
+    def told(self, chat: list[Message], completion: str, seed: str) -> tuple[list[Message], str]:
+        """An answer and what it answers, as they come back; `seed` decides under which names."""
+        others = under_other_names(chat, completion, 1, random.Random(seed)) if self.rename else []
+        return others[0] if others else (chat, completion)
 
 
 def placed(

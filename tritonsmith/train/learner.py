@@ -24,7 +24,7 @@ from tritonsmith.train import ranks
 from tritonsmith.train.advantages import Assign, everywhere
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
-from tritonsmith.train.imitation import Answer, Imitation, placed
+from tritonsmith.train.imitation import Imitation, placed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
@@ -112,7 +112,13 @@ class CurriculumTrainer(GRPOTrainer):
         for some in ranks.gathered(right):
             imitation.add(due.step, some)
         answers = imitation.due(due.step)
-        prompts, completions = self._encoded(answers[ranks.share(len(answers))])
+        stage, tasks, seed = self.converser.stage, self.rewards.tasks, self.args.seed
+        prompts, completions = self._encoded(
+            [
+                imitation.told(stage.ask(tasks[task]), text, f"{seed}/{due.step}/{task}")
+                for task, text in answers[ranks.share(len(answers))]
+            ]
+        )
         silent = (~speaking(made)).nonzero().flatten().tolist()
         # Equally many on each process: where weights are spread, a forward pass needs all of them.
         count = min(ranks.gathered(min(len(prompts), len(silent))))
@@ -124,11 +130,11 @@ class CurriculumTrainer(GRPOTrainer):
         made["num_items_in_batch"] = everywhere(made["completion_mask"].sum()).sum()
         return made
 
-    def _encoded(self, answers: Sequence[Answer]) -> tuple[list[list[int]], list[list[int]]]:
+    def _encoded(self, answers: Sequence[tuple[Conversation, str]]) -> tuple[list[list[int]], list[list[int]]]:
         """The tokens of prompts and of answers, the end token included, that are no longer than what is drawn."""
         if not answers:
             return [], []
-        asked = self._encode([self.converser.stage.ask(self.rewards.tasks[task]) for task, _ in answers])
+        asked = self._encode([chat for chat, _ in answers])
         said = self._tokenizer([text for _, text in answers], add_special_tokens=False)["input_ids"]
         whole = [[*ids, cast(int, self._tokenizer.eos_token_id)] for ids in cast("list[list[int]]", said)]
         fit = [place for place, ids in enumerate(whole) if len(ids) <= cast(int, self.max_completion_length)]

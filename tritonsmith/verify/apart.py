@@ -35,6 +35,9 @@ from tritonsmith.verify.crew import Crew
 from tritonsmith.verify.process import gpu, scratch
 from tritonsmith.verify.process.gpu import Use
 
+_STANDS_BACK = 10
+"""How much a process that judges on the CPU stands back (nice(2)) for those that are not of it, of which one may train
+on a GPU: that one's thread has little to do on a core, and a GPU waits while it has none."""
 _END_SECONDS = 30.0
 """How long a process may take to end when nobody needs it any more."""
 
@@ -273,6 +276,8 @@ def _run(control: Connection, seats: Sequence[Connection]) -> None:
     row["gates"] = tuple(map(Path, row["gates"]))  # type: ignore[arg-type]
     place = Place(**row)  # type: ignore[arg-type]
     courts = _Courts(place)
+    if not place.gpus:
+        os.nice(_STANDS_BACK)
     torch.set_num_threads(place.threads)
     for seat in seats:
         threading.Thread(target=_serve, args=(seat, courts), daemon=True).start()

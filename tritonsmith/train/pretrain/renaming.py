@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tritonsmith.data.rows import Row
+from tritonsmith.prompts import Message
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain.rows import Document
 
@@ -76,21 +77,30 @@ def renamed(
             yield from others.values()
 
 
-def with_copies(rows: Sequence[Row], copies: int, seed: int) -> list[Row]:
+def with_copies(rows: Sequence[Row], copies: int, seed: int | str) -> list[Row]:
     """Rows, and up to `copies` more of each under other names; a conversation of several turns has none."""
     found: list[Row] = []
     rng = random.Random(seed)
     for row in rows:
         found.append(row)
-        if len(row.prompt) > 1:
-            continue
-        asked = f"{bpe.TASK}{row.prompt[0]['content']}{bpe.ANSWER}"
-        (_, *others) = renamed([Document(asked, row.completion[0]["content"], 0, row.graph)], copies, rng)
-        for one in others:
-            prompt = [{**row.prompt[0], "content": one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER)}]
-            completion = [{**row.completion[0], "content": one.completion}]
+        for prompt, answer in under_other_names(row.prompt, row.completion[0]["content"], copies, rng):
+            completion = [{**row.completion[0], "content": answer}]
             found.append(row.model_copy(update={"prompt": prompt, "completion": completion}))
     return found
+
+
+def under_other_names(
+    chat: Sequence[Message], answer: str, copies: int, rng: random.Random
+) -> list[tuple[list[Message], str]]:
+    """Up to `copies` of a chat and its answer under other names; none of one with several turns."""
+    if len(chat) > 1 or not copies:
+        return []
+    asked = f"{bpe.TASK}{chat[0]['content']}{bpe.ANSWER}"
+    (_, *others) = renamed([Document(asked, answer, 0, "")], copies, rng)
+    return [
+        ([{**chat[0], "content": one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER)}], one.completion)
+        for one in others
+    ]
 
 
 @dataclass(frozen=True)
