@@ -11,7 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from tritonsmith.source import parse
@@ -65,6 +65,8 @@ _FIRST_CODE = re.compile(
 )
 _MOST_CLOSERS = 8
 """How many closing fences are tried for a block whose docstring holds fences of its own."""
+_LATEST = 2048
+"""Completions that are not taken apart again: a batch's are asked for twice or three times, and many are the same."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class _Block:
         return _MODEL_NEW.search(self.source) is not None
 
 
+@lru_cache(maxsize=_LATEST)
 def extract(completion: str) -> Extraction:
     """Find plan and source in a completion. Never raises.
 

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from datasets import Dataset
 from peft import PeftModel
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast, TrainerCallback
 from trl.trainer.grpo_config import GRPOConfig
@@ -25,9 +24,9 @@ from tritonsmith.config import Config, ConfigError, GrpoSection
 from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge, read
-from tritonsmith.prompts import Ask
 from tritonsmith.train import models, ranks, trainer
 from tritonsmith.train.advantages import Assign
+from tritonsmith.train.asking import Questions
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
 from tritonsmith.train.desk import Address, Desk, Far, Report
@@ -35,7 +34,7 @@ from tritonsmith.train.imitation import Imitation
 from tritonsmith.train.learner import CurriculumTrainer, FirstForward, Timed
 from tritonsmith.train.order import CurriculumSampler
 from tritonsmith.train.policy import Policy, make_room
-from tritonsmith.train.rewarding import Conversation, KernelReward
+from tritonsmith.train.rewarding import KernelReward
 from tritonsmith.train.stage import Stage, frontend
 from tritonsmith.train.telling import Silence
 from tritonsmith.types import Task, Verdict
@@ -109,7 +108,7 @@ def _train(
     model, tokenizer = trainer.load(config, start, master=True, spread=True)
     positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
     stage, longest = stage or frontend(config), min(own.max_prompt, positions - 1)
-    rows = _rows(config, tasks, stage.ask, tokenizer, longest)
+    questions = Questions.of(tasks, stage.ask, tokenizer, longest)
     try:
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps * learnt),  # pyright: ignore[reportArgumentType]
@@ -134,8 +133,8 @@ def _train(
     trainer.alone(args)
     group = own.num_generations * own.turns
     groups = (args.generation_batch_size or own.batch) // group
-    if groups > len(rows):
-        raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {len(rows)} that fit")
+    if groups > (there := len(questions.rows)):
+        raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {there} that fit")
     curriculum = Curriculum.from_config(config.curriculum)
     workers = max(1, (config.verify.workers or cores()) // ranks.count())
     rewards = KernelReward(tasks, verifier, out / RECORDS, curriculum, _score(config), workers, keep)
@@ -146,11 +145,11 @@ def _train(
         model=model,
         reward_funcs=cast("Callable[..., list[float | None]]", rewards),
         args=args,
-        train_dataset=Dataset.from_list(rows),
+        train_dataset=questions.dataset(),
         processing_class=tokenizer,
         peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
     )
-    learner.curriculum, learner.rewards = curriculum, rewards
+    learner.questions, learner.curriculum, learner.rewards = questions, curriculum, rewards
     learner.clock = Clock(out / "steps.jsonl", minutes)
     learner.ahead, learner.updates, learner.silence = own.ahead, learnt, Silence()
     if not learner.is_deepspeed_enabled:
@@ -166,7 +165,7 @@ def _train(
         learner.imitation = Imitation(own.imitate, own.rename)
         learner.imitation.recall(read(out / RECORDS))
     if config.extensions.curriculum:
-        levels = [cast(int, row["level"]) for row in rows]
+        levels = [cast(int, row["level"]) for row in questions.rows]
         again = learner.num_iterations * (args.steps_per_generation or 1)
         learner.order = CurriculumSampler(levels, curriculum, groups, group, again, config.run.seed)
     trainer.prepare(learner, config, "grpo")
@@ -242,22 +241,3 @@ def _is_no_dump(record: logging.LogRecord) -> bool:
 
 def _score(config: Config) -> Callable[[Verdict], float]:
     return lambda verdict: reward.score(verdict, config.reward.scheme, config.reward.cap)
-
-
-def _rows(
-    config: Config, tasks: Sequence[Task], ask: Ask, tokenizer: PreTrainedTokenizerBase, longest: int
-) -> list[dict[str, str | int | Conversation]]:
-    """Make the data set: prompt, task and level, of the tasks whose prompt has at most `longest` tokens."""
-    asked = [ask(task) for task in tasks]
-    # All at once: one by one takes twice as long, and there may be forty thousand tasks.
-    encoded = tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=True, return_dict=False)
-    rows: list[dict[str, str | int | Conversation]] = [
-        {"prompt": prompt, "task": task.id, "level": task.level}
-        for task, prompt, ids in zip(tasks, asked, cast("list[list[int]]", encoded), strict=True)
-        if len(ids) <= longest
-    ]
-    if len(rows) < len(tasks):
-        log.warning("grpo: %d of %d prompts exceed %d tokens", len(tasks) - len(rows), len(tasks), longest)
-    if not rows:
-        raise ConfigError(f"grpo.max_prompt = {config.grpo.max_prompt}: every prompt exceeds {longest} tokens")
-    return rows

@@ -6,7 +6,7 @@ nothing of configurations: `grpo` puts a run together.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +22,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.train import ranks
 from tritonsmith.train.advantages import Assign, everywhere
+from tritonsmith.train.asking import Questions
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
 from tritonsmith.train.imitation import Imitation, placed
@@ -45,6 +46,8 @@ class CurriculumTrainer(GRPOTrainer):
     on twice.
     """
 
+    questions: Questions
+    """What the data set's rows stand for."""
     curriculum: Curriculum
     rewards: KernelReward
     clock: Clock
@@ -71,9 +74,10 @@ class CurriculumTrainer(GRPOTrainer):
     imitation: Imitation | None = None
     """Right answers that come back in later batches."""
 
-    def _generate_and_score_completions(self, inputs: Inputs) -> dict[str, Tensor]:
+    def _generate_and_score_completions(self, inputs: Sequence[Mapping[str, int]]) -> dict[str, Tensor]:
+        asked = self.questions.asked(inputs)
         if self.policy is not None:
-            fresh = self._draw(self.policy, inputs)
+            fresh = self._draw(self.policy, asked)
             self.due = (self.waiting or fresh) if self.ahead else fresh
             self.waiting = fresh if self.ahead else None
             self.rewards.due = self.due.batch
@@ -82,9 +86,9 @@ class CurriculumTrainer(GRPOTrainer):
                     self.due.batch.found()
                     ranks.meet()  # without a limit in time: what follows has one, and another's verdicts may be late
                 self.clock.add("verify", self.due.batch.seconds)
-            inputs = self.due.inputs
+            asked = self.due.inputs
         self.scoring = True
-        made = super()._generate_and_score_completions(inputs)
+        made = super()._generate_and_score_completions(asked)
         self.scoring = False
         if self.due is not None and self.due.logps is not None:
             made["old_per_token_logps"] = self.due.logps.to(made["completion_ids"].device)
@@ -92,7 +96,8 @@ class CurriculumTrainer(GRPOTrainer):
             self._leave_out(made, torch.tensor(self.due.taken))
         if self.assign is not None:
             ids, mask = made["completion_ids"], made["completion_mask"]
-            rows = [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
+            # All at once: a GPU is waited for at each question.
+            rows = [row[:count] for row, count in zip(ids.tolist(), mask.sum(1).tolist(), strict=True)]
             made["advantages"] = self._shared(self.assign, rows, ids.shape[1]).to(ids.device)
         if self.imitation is not None and self.due is not None:
             made = self._imitate(made, self.imitation, self.due)
@@ -112,13 +117,10 @@ class CurriculumTrainer(GRPOTrainer):
         for some in ranks.gathered(right):
             imitation.add(due.step, some)
         answers = imitation.due(due.step)
-        stage, tasks, seed = self.converser.stage, self.rewards.tasks, self.args.seed
-        prompts, completions = self._encoded(
-            [
-                imitation.told(stage.ask(tasks[task]), text, f"{seed}/{due.step}/{task}")
-                for task, text in answers[ranks.share(len(answers))]
-            ]
-        )
+        chats, seed = self.questions.chats, f"{self.args.seed}/{due.step}"
+        mine = [one for one in answers[ranks.share(len(answers))] if one[0] in chats]
+        told = [imitation.told(chats[task], text, f"{seed}/{task}") for task, text in mine]
+        prompts, completions = self._encoded(told)
         silent = (~speaking(made)).nonzero().flatten().tolist()
         # Equally many on each process: where weights are spread, a forward pass needs all of them.
         count = min(ranks.gathered(min(len(prompts), len(silent))))
@@ -170,6 +172,12 @@ class CurriculumTrainer(GRPOTrainer):
 
     def _encode(self, chats: list[Conversation]) -> list[list[int]]:
         return cast("list[list[int]]", self._tokenize_prompts(chats)[0])
+
+    def _tokenize_prompts(self, prompts: list[Conversation]) -> tuple[list[list[int]], None, dict[str, object]]:
+        known = [self.questions.known(one) for one in prompts]
+        others = [one for one, ids in zip(prompts, known, strict=True) if ids is None]
+        fresh = iter(super()._tokenize_prompts(others)[0] if others else [])
+        return [next(fresh) if ids is None else list(ids) for ids in known], None, {}
 
     def _text(self, ids: list[int]) -> str:
         return cast(str, self._tokenizer.decode(ids, skip_special_tokens=True))
