@@ -93,6 +93,13 @@ def _until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
 # Verdicts.
 
 
+def test_processes_that_judge_on_the_cpu_stand_back_for_the_one_that_asks(panel: Verifier) -> None:
+    panel.verify(DOUBLE, Candidate(task=DOUBLE.id, source=double()))
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    judging = {os.getpriority(os.PRIO_PROCESS, one._process.pid) for one in _processes(panel)}
+    assert judging and min(judging) >= min(own + 10, 19)
+
+
 def test_processes_reach_the_verdicts_that_threads_reach(panel: Verifier, verifier: Verifier) -> None:
     assert [_told(v) for v in panel.verify_many(_jobs())] == [_told(v) for v in verifier.verify_many(_jobs())]
     assert panel.judges == 2 and len(_processes(panel)) == 2 and verifier.judges == 1
