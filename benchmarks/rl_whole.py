@@ -2,7 +2,7 @@
 
     python benchmarks/rl_whole.py rows --out runs/whole                 # no GPU; over three hours of a core
     python benchmarks/rl_whole.py train --out runs/whole --gpus 4       # half an hour
-    python benchmarks/rl_whole.py judge --out runs/whole                # no GPU; a quarter of an hour of two cores a run
+    python benchmarks/rl_whole.py judge --out runs/whole                # no GPU; a quarter of an hour a run, two cores
 
 `rows` makes what the base is trained on and the plain answers of its SFT. `train` trains the base on all GPUs, while
 tasks are drawn on the cores beside, then the SFT on one, and makes the runs of the plan then, each with one GPU and its
