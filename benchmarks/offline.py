@@ -26,7 +26,7 @@ import typer
 from commands import start
 from rich.console import Console
 from rich.table import Table
-from rl_results import Result
+from rl_results import Result, percent
 from rl_training import SETS, Evaluation, tasks_of
 
 from tritonsmith import evaluate, metrics
@@ -91,7 +91,7 @@ def named(variant: str | None) -> str:
 
 def specs(settings: dict[str, str], deep: str | None) -> dict[str, str]:
     """The tasks of a run, by name, with others in the place of its deep ones where they are given."""
-    return {**{name: settings[name] for name in ("train", *SETS)}, **({"deep": deep} if deep is not None else {})}
+    return {name: settings[name] for name in ("train", *SETS)} | ({} if deep is None else {"deep": deep})
 
 
 def parsed(variant: str) -> tuple[str, float, float, int]:
@@ -166,10 +166,7 @@ def judge(
             records = evaluate.read(evaluation.path(POINT, name))
             rate = metrics.bootstrap([float(one.verdict.correct) for one in records])
             more = metrics.difference(first.setdefault(name, records), records)
-            told += [
-                evaluate.percent(rate),
-                f"{100 * more.value:+.1f} ({100 * more.low:+.0f} to {100 * more.high:+.0f})",
-            ]
+            told += [percent(rate), percent(more, sign="+")]
         table.add_row(folder.name, *told)
     Console(width=140).print(table)
 

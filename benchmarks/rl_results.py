@@ -212,7 +212,7 @@ def against(results: Sequence[Result]) -> list[str]:
     lines = []
     for (one, mine), (other, theirs) in combinations(ends.items(), 2):
         if all(mine.values()) and all(theirs.values()):
-            gains = [f"{name} {_percent(metrics.difference(theirs[name], mine[name]), sign='+')}" for name in SETS]
+            gains = [f"{name} {percent(metrics.difference(theirs[name], mine[name]), sign='+')}" for name in SETS]
             lines.append(f"{one}, its end above that of {other}, points: {', '.join(gains)}")
     return lines
 
@@ -233,9 +233,9 @@ def compare(results: Sequence[Result]) -> Table:
 def _lines(shown: Table, label: str, results: Sequence[Result]) -> None:
     for name in SETS:
         records = {point: [r for one in results for r in one.records[point][name]] for point in POINTS}
-        cells = [_percent(metrics.bootstrap(_rates(some))) if some else "-" for some in records.values()]
+        cells = [percent(metrics.bootstrap(_rates(some))) if some else "-" for some in records.values()]
         gain = metrics.difference(records["start"], records["end"])
-        shown.add_row(label, name, *cells, _percent(gain, sign="+") if records["end"] else "-")
+        shown.add_row(label, name, *cells, percent(gain, sign="+") if records["end"] else "-")
 
 
 def timings(results: Sequence[Result]) -> Table:
@@ -263,6 +263,7 @@ def _median(values: Sequence[float]) -> float:
     return float(torch.tensor(values).float().median()) if values else float("nan")
 
 
-def _percent(rate: metrics.Estimate, sign: str = "") -> str:
+def percent(rate: metrics.Estimate, sign: str = "") -> str:
+    """A rate, or a change with `sign` "+", and its interval, without a unit."""
     low, high = (format(100 * value, f"{sign}.0f") for value in (rate.low, rate.high))
     return f"{format(100 * rate.value, f'{sign}.1f')} ({low} to {high})"

@@ -97,6 +97,7 @@ class Plan(_Table):
     """Options of `rl.py run`; `method` those of one, `runs` those of one run."""
     method: dict[str, Options]
     runs: dict[str, Options]
+    """Each has a `method`, or is `like` another but for what it says itself."""
 
     @classmethod
     def read(cls, path: Path) -> "Plan":
@@ -110,8 +111,13 @@ class Plan(_Table):
             raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
     def run(self, name: str) -> Options:
-        """All options of a run."""
-        own = self.runs[name]
+        """All options of a run, those of the one that it is `like` among them."""
+        own = dict(self.runs[name])
+        if (like := own.pop("like", None)) is not None:
+            other = self.runs.get(str(like))
+            if other is None or "like" in other:
+                raise UserError(f"runs.{name}: like = {like}: give a run of the plan that is like no other")
+            own = other | own
         if str(own.get("method")) not in self.method:
             raise UserError(f"runs.{name}: its method is one of {', '.join(self.method)}")
         return {**self.common, **self.method[str(own["method"])], **own}

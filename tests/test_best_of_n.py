@@ -146,7 +146,7 @@ def test_copies_under_other_names_are_made_once_and_learnt_in_each_round(
     best_of_n.train(config, tasks, verifier, None)
     for number, rows in enumerate(learnt):
         closed = json.loads((tmp_path / "rl" / f"round-{number:02d}" / "round.json").read_text())
-        assert closed["rl/kept"] < len(rows) <= 3 * 2 * (number + 1)
+        assert closed["rl/kept"] < len(rows) <= 3 * closed["rl/kept"]  # of a task drawn again no others
     assert learnt[0] < learnt[1]
 
 

@@ -60,6 +60,16 @@ def test_a_runs_own_options_go_before_its_methods() -> None:
     assert plan.run("own") == {"lr": 2.0, "tokens": 9, "method": "grpo", "micro": 8}
 
 
+def test_a_run_may_be_like_another_that_is_like_none() -> None:
+    runs = {"one": {"method": "grpo", "lr": 2.0}, "two": {"like": "one", "lr": 3.0}, "three": {"like": "two"}}
+    plan = Plan.read(PLAN).model_copy(update={"common": {}, "method": {"grpo": {"micro": 8}}, "runs": runs})
+    assert plan.run("two") == {"method": "grpo", "lr": 3.0, "micro": 8}
+    for name, like in (("three", "two"), ("four", "five"), ("six", "six")):
+        runs[name] = {"like": like}
+        with pytest.raises(UserError, match=f"runs.{name}: like = {like}"):
+            plan.run(name)
+
+
 def test_runs_are_not_begun_from_a_base_that_finds_nothing(tmp_path: Path) -> None:
     """Four GPUs trained for twenty minutes from one."""
     outcome, loss = tmp_path / "outcome.json", Loss(token=0.06, byte=0.03, document=12.95)

@@ -89,4 +89,4 @@ def test_whole_numbers_that_float32_tells_apart_stay_as_they_are() -> None:
     labels = torch.arange(-4.0, 4.0).repeat(64, 1)
     truth = truth_of(_Of(lambda x: (x > 0.5).to(torch.int32)), [labels])
     assert truth.nearby is not None
-    assert torch.equal(truth.nearby(3), (labels > 0.5).to(torch.int32))  # pyright: ignore
+    assert torch.equal(truth.nearby(3), (labels > 0.5).to(torch.int32))

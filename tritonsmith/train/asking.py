@@ -1,10 +1,11 @@
 """GRPO's data set: a number a row, and what it stands for, the prompt in words and in tokens.
 
 TRL's loader hands over the whole batch at every update and walks through all that is in it, and TRL encodes each prompt
-once more where it is asked for: of 1,024 rows in sixteen updates that took a second and a half of Python a batch.
+once more where it is asked for (benchmarks/rl.md says what that took).
 """
 
 import logging
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -30,8 +31,8 @@ class Questions:
 
     rows: Inputs
     """Prompt, task and level."""
-    tokens: dict[str, list[int]]
-    """By what a prompt of one message says."""
+    tokens: "dict[str, array[int]]"
+    """By what a prompt of one message says; as lists those of sixty thousand tasks take a third of a gigabyte."""
     chats: dict[str, Conversation]
     """By task."""
 
@@ -52,7 +53,7 @@ class Questions:
             raise ConfigError(f"grpo.max_prompt: every prompt exceeds {longest} tokens")
         return cls(
             [{"prompt": chat, "task": task.id, "level": task.level} for task, chat, _ in fitting],
-            {chat[0]["content"]: ids for _, chat, ids in fitting if len(chat) == 1},
+            {chat[0]["content"]: array("i", ids) for _, chat, ids in fitting if len(chat) == 1},
             {task.id: chat for task, chat, _ in fitting},
         )
 
@@ -66,4 +67,5 @@ class Questions:
 
     def known(self, chat: Sequence[Message]) -> list[int] | None:
         """A prompt's tokens, None where it is not one of these."""
-        return self.tokens.get(chat[0]["content"]) if len(chat) == 1 else None
+        found = self.tokens.get(chat[0]["content"]) if len(chat) == 1 else None
+        return None if found is None else found.tolist()

@@ -75,7 +75,7 @@ def train(
         folder, number, found = one.begun.round.folder, one.begun.round.number, one.begun.held()
         _observe(curriculum, found[0].records, folder)
         kept.append(keep(config, one.tasks, found, stage.given))
-        copied.append(with_copies(kept[-1], own.copies, f"{config.run.seed}/{number}"))
+        copied.append(with_copies(kept[-1], own.copies, config.run.seed))
         learnt, rows = (_merged(rounds[-(own.memory or len(rounds)) :]) for rounds in (kept, copied))
         if not (folder / "round.json").exists():
             rows = [*rows, *one.rng.sample(list(sft_rows), min(own.replay, len(sft_rows)))]

@@ -177,7 +177,7 @@ class CurriculumTrainer(GRPOTrainer):
         known = [self.questions.known(one) for one in prompts]
         others = [one for one, ids in zip(prompts, known, strict=True) if ids is None]
         fresh = iter(super()._tokenize_prompts(others)[0] if others else [])
-        return [next(fresh) if ids is None else list(ids) for ids in known], None, {}
+        return [next(fresh) if ids is None else ids for ids in known], None, {}
 
     def _text(self, ids: list[int]) -> str:
         return cast(str, self._tokenizer.decode(ids, skip_special_tokens=True))

@@ -77,13 +77,16 @@ def renamed(
             yield from others.values()
 
 
-def with_copies(rows: Sequence[Row], copies: int, seed: int | str) -> list[Row]:
-    """Rows, and up to `copies` more of each under other names; a conversation of several turns has none."""
+def with_copies(rows: Sequence[Row], copies: int, seed: int) -> list[Row]:
+    """Rows, and up to `copies` more of each under other names; a conversation of several turns has none.
+
+    The same row has the same copies, whatever stands beside it.
+    """
     found: list[Row] = []
-    rng = random.Random(seed)
     for row in rows:
         found.append(row)
-        for prompt, answer in under_other_names(row.prompt, row.completion[0]["content"], copies, rng):
+        said = row.completion[0]["content"]
+        for prompt, answer in under_other_names(row.prompt, said, copies, random.Random(f"{seed}/{row.task}/{said}")):
             completion = [{**row.completion[0], "content": answer}]
             found.append(row.model_copy(update={"prompt": prompt, "completion": completion}))
     return found
