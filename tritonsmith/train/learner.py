@@ -118,10 +118,10 @@ class CurriculumTrainer(GRPOTrainer):
             imitation.add(due.step, some)
         answers = imitation.due(due.step)
         chats, seed = self.questions.chats, f"{self.args.seed}/{due.step}"
-        mine = [one for one in answers[ranks.share(len(answers))] if one[0] in chats]
+        silent = (~speaking(made)).nonzero().flatten().tolist()
+        mine = [one for one in answers[ranks.share(len(answers))] if one[0] in chats][: len(silent)]
         told = [imitation.told(chats[task], text, f"{seed}/{task}") for task, text in mine]
         prompts, completions = self._encoded(told)
-        silent = (~speaking(made)).nonzero().flatten().tolist()
         # Equally many on each process: where weights are spread, a forward pass needs all of them.
         count = min(ranks.gathered(min(len(prompts), len(silent))))
         if not count:

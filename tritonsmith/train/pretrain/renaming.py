@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from tritonsmith.data.rows import Row
@@ -72,9 +73,7 @@ def renamed(
         yield one
         anatomy = read(one) if copies else None
         if anatomy is not None:
-            others = {other.prompt: other for other in (anatomy.rename(rng, members) for _ in range(copies))}
-            others.pop(one.prompt, None)
-            yield from others.values()
+            yield from anatomy.others(copies, rng, members)
 
 
 def with_copies(rows: Sequence[Row], copies: int, seed: int) -> list[Row]:
@@ -98,11 +97,10 @@ def under_other_names(
     """Up to `copies` of a chat and its answer under other names; none of one with several turns."""
     if len(chat) > 1 or not copies:
         return []
-    asked = f"{bpe.TASK}{chat[0]['content']}{bpe.ANSWER}"
-    (_, *others) = renamed([Document(asked, answer, 0, "")], copies, rng)
+    anatomy = _read_before(f"{bpe.TASK}{chat[0]['content']}{bpe.ANSWER}", answer)
     return [
         ([{**chat[0], "content": one.prompt.removeprefix(bpe.TASK).removesuffix(bpe.ANSWER)}], one.completion)
-        for one in others
+        for one in (anatomy.others(copies, rng) if anatomy is not None else ())
     ]
 
 
@@ -122,6 +120,12 @@ class Anatomy:
     """Usual names by scope that no text of the document has."""
     words: frozenset[str]
     """All words of the document."""
+
+    def others(self, copies: int, rng: random.Random, members: bool = False) -> list[Document]:
+        """Up to `copies` documents under other names, no two the same; `rename` says what `members` does."""
+        found = {other.prompt: other for other in (self.rename(rng, members) for _ in range(copies))}
+        found.pop(self.document.prompt, None)
+        return list(found.values())
 
     def rename(self, rng: random.Random, members: bool = False) -> Document:
         """The document under other names; some stay, with `members` all but those of members."""
@@ -169,6 +173,12 @@ def read(document: Document) -> Anatomy | None:
         return None
     pools = [[name for name in pool if name not in taken] for pool in (_INPUTS, _CONSTRUCTOR, _MEMBERS)]
     return Anatomy(document, module, host, module_places, host_places, names, pools, taken)
+
+
+@lru_cache(maxsize=4096)
+def _read_before(prompt: str, completion: str) -> Anatomy | None:
+    """What `read` gives, remembered: reading takes 2 ms, renaming 0.1, and GRPO's answers come back many times."""
+    return read(Document(prompt, completion, 0, ""))
 
 
 def _class(text: str, name: str) -> ast.ClassDef:
