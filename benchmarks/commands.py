@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 
 import typer
 
@@ -13,6 +14,8 @@ from tritonsmith.errors import UserError
 log = logging.getLogger(__name__)
 
 STOPPED = 130
+LONGEST = 80
+"""Letters of a setting that a message shows."""
 
 
 def start(app: typer.Typer, training: bool = False) -> None:
@@ -49,4 +52,5 @@ def same_settings(out: Path, settings: Mapping[str, object], results: Path) -> N
     before = json.loads(path.read_text()) if path.exists() else now
     for key, value in now.items():
         if before.get(key) != value:
-            raise UserError(f"{out} holds results with {key} = {before.get(key)}, not {value}: give another --out")
+            was, is_now = (shorten(str(one), LONGEST) for one in (before.get(key), value))
+            raise UserError(f"{out} holds results with {key} = {was}, not {is_now}: give another --out")

@@ -157,6 +157,8 @@ def judge(
     columns = [f"{name}, {what}" for name in SETS for what in ("%", "points more")]
     table = Table("learnt", *columns, title="greedy pass@1, strict, all kinds of inputs")
     folders = sorted((path.parent.parent for path in out.glob("*/eval/end")), key=lambda one: one.name != named(beside))
+    if beside is not None and (not folders or folders[0].name != named(beside)):
+        raise UserError(f"--beside {beside}: {out} holds {', '.join(sorted(one.name for one in folders)) or 'nothing'}")
     first: dict[str, list[Record]] = {}
     for folder in folders:
         evaluation = Evaluation(folder, config, found)

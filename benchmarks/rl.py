@@ -26,7 +26,7 @@ from typing import Annotated
 
 import torch
 import typer
-from commands import start
+from commands import same_settings, start
 from rich.console import Console
 from rl_results import DEPTHS, Result, against, by_depth, compare, groups, timings
 from rl_training import (
@@ -218,7 +218,8 @@ def run(
     specs = {"train": train, "deep": deep, "level1": level1}
     with locked(out), ranks.leading():
         same_as_before(config, out)
-        (out / "settings.json").write_text(json.dumps({"method": method.value, "minutes": minutes, **specs}))
+        same_settings(out, {"method": method.value, **specs}, out / "eval")
+        jsonl.write(out / "settings.json", json.dumps({"method": method.value, "minutes": minutes, **specs}))
         found = tasks_of(tasks, specs, workers)
         trained_on = by_operators(found.pop("train")) if curriculum else found.pop("train")
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))

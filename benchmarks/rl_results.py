@@ -81,9 +81,10 @@ class Result:
         return self.out / ("grpo" if self.method == "grpo" else "rl")
 
     def drawn(self) -> Iterator[Record]:
-        """What was drawn in training, as far as the folder still has it."""
+        """What was drawn in training, as far as the folder still has it; of a step that was done again the latter."""
         for path in [self.folder / "records.jsonl", *sorted(self.folder.glob("round-*/records.jsonl"))]:
-            yield from evaluate.read(path)
+            found = evaluate.read(path)
+            yield from {(one.step, one.task, one.sample, one.turn): one for one in found}.values()
 
     def training(self) -> list[dict[str, float]]:
         """By step or round: minutes since the start, share of correct ones among what was drawn, and its time."""
@@ -204,7 +205,10 @@ def labelled(results: Sequence[Result]) -> list[tuple[str, Result]]:
 
 
 def against(results: Sequence[Result]) -> list[str]:
-    """A line for each two settings: what one ends at above the other, in points, paired by task."""
+    """A line for each two settings: what one ends at above the other, in points, paired by task.
+
+    The interval is over tasks: it speaks of these runs, and not of what other seeds would do.
+    """
     ends = {
         setting: {name: [record for one in some for record in one.records["end"][name]] for name in SETS}
         for setting, some in by_setting(results).items()
@@ -213,7 +217,7 @@ def against(results: Sequence[Result]) -> list[str]:
     for (one, mine), (other, theirs) in combinations(ends.items(), 2):
         if all(mine.values()) and all(theirs.values()):
             gains = [f"{name} {percent(metrics.difference(theirs[name], mine[name]), sign='+')}" for name in SETS]
-            lines.append(f"{one}, its end above that of {other}, points: {', '.join(gains)}")
+            lines.append(f"{one}, the end of these runs above that of {other}, points: {', '.join(gains)}")
     return lines
 
 

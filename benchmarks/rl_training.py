@@ -29,9 +29,8 @@ from tritonsmith.config import Config, ExtensionsConfig, VerifyConfig
 from tritonsmith.progress import Watched, bar
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.tasks.graphs.graph import Graph
-from tritonsmith.train import best_of_n, grpo, models
+from tritonsmith.train import best_of_n, grpo, leakage, models
 from tritonsmith.train.policy import Drawer
-from tritonsmith.train.run import check_leakage
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
 
@@ -92,7 +91,7 @@ def tasks_of(folder: Path, specs: Mapping[str, str], workers: int = 1) -> dict[s
             partial.replace(path)
         found[name] = [Task.model_validate(row) for row in jsonl.read(path)]
     for name in SETS:
-        check_leakage(found["train"], found[name], "--train")
+        leakage.check(found["train"], found[name], "--train")
     return found
 
 

@@ -25,7 +25,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
@@ -307,6 +307,7 @@ def reinforce(
             free.put(index)
 
     ended = [pool.submit(one, name, place if place < len(parts) else None) for place, name in enumerate(names)]
+    wait(ended)  # one that fails takes none of the others with it
     for each in ended:
         each.result()
 

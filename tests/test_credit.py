@@ -36,6 +36,15 @@ def test_equal_rewards_give_no_credit(method: str) -> None:
     assert credit(REWARDS, 4, method)[4:].abs().max() < 1e-5  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("method", ["grpo", "dr_grpo"])
+@pytest.mark.parametrize("score", [0.7, 0.3, 1.1])
+def test_equal_rewards_of_a_large_group_give_none_at_all(method: str, score: float) -> None:
+    """The mean of eight times 0.7 is not 0.7 in float32, and the difference was divided by as small a deviation."""
+    assert not credit(torch.full((24,), score), 8, method).any()  # type: ignore[arg-type]
+    with_a_gap = torch.tensor([torch.nan, *[score] * 7])
+    assert not credit(with_a_gap, 8, method).any()  # type: ignore[arg-type]
+
+
 def test_best_of_n_keeps_the_highest() -> None:
     rewards = torch.tensor([0.7, 0.9, 0.3, 0.8, 0.7, 0.7, 0.7, 0.7])
     kept = credit(rewards, 4, "best_of_n", keep=2, eligible=rewards >= 0.7)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import get_scheduler
+from trl.trainer.utils import RepeatSampler
 
 from tritonsmith import reward
 from tritonsmith.config import Config, ConfigError, GrpoSection, ModelConfig, RunConfig, VerifyConfig
@@ -24,9 +25,9 @@ from tritonsmith.prompts import render_completion
 from tritonsmith.tasks import graphs
 from tritonsmith.train import grpo, rewarding, trainer
 from tritonsmith.train.learner import hasten
-from tritonsmith.train.order import CurriculumSampler
-from tritonsmith.train.rewarding import KernelReward
-from tritonsmith.types import Candidate, Task, Verdict
+from tritonsmith.train.order import CurriculumSampler, Reshuffled
+from tritonsmith.train.rewarding import KernelReward, short
+from tritonsmith.types import Candidate, Finding, Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
 
@@ -90,6 +91,39 @@ def test_reward_scores_records_and_judges_each_source_once(
     resumed = KernelReward(tasks, Counted(), path, Curriculum(), reward.score)
     assert call(resumed, [tasks[0]] * 3, [right, "nothing", right])[0] == scores
     assert judged == [3, 0] and read(path) == records
+
+
+def test_a_failure_of_the_machines_is_not_remembered(tmp_path: Path, tasks: list[Task]) -> None:
+    """A source whose verdict was a timeout had that reward for good."""
+    found = Verdict(task=tasks[0].id, device="cpu", target="", policy="strict")
+    late = found.model_copy(update={"findings": [Finding(rule="timeout", message="late")]})
+    function = KernelReward(tasks, None, tmp_path / "records.jsonl", Curriculum(), reward.score)  # type: ignore[arg-type]
+    candidate = Candidate(task=tasks[0].id, source="x = 1", completion="x = 1")
+    function.settle(candidate, late, step=1)
+    assert function.known(candidate, 1, turn=1) == late and function.known(candidate, 2, turn=1) is None
+    function.settle(candidate, found, step=2)
+    assert function.known(candidate, 3, turn=1) == found
+
+
+def test_equal_scores_add_up_without_rounding() -> None:
+    """TRL's mean of eight times 0.7 was not 0.7, and so groups that say nothing were learnt from."""
+    for score in (0.7, 0.3, 1.0, -10.0, 3.37):
+        row = torch.full((8,), short(score))
+        assert row.mean() == row[0] == pytest.approx(score, rel=1e-5)
+        assert not (row - row.mean()).any()
+
+
+def test_a_process_that_goes_on_in_the_third_epoch_has_its_order() -> None:
+    def order() -> Reshuffled:
+        return Reshuffled(RepeatSampler(range(12), mini_repeat_count=2, batch_size=3, seed=5))
+
+    live, resumed, epochs = order(), order(), []
+    for epoch in range(3):
+        live.set_epoch(epoch)
+        epochs.append(list(live))
+    resumed.set_epoch(2)
+    assert list(resumed) == epochs[2] != epochs[0] != epochs[1] and len(resumed) == len(epochs[2])
+    assert epochs[0] == list(RepeatSampler(range(12), mini_repeat_count=2, batch_size=3, seed=5))
 
 
 def test_sampler_keeps_the_order_of_repeat_sampler() -> None:

@@ -64,6 +64,14 @@ def test_answers_stand_where_they_are_put_and_all_else_stays(by_token: bool) -> 
         assert before.tolist() == after.tolist()
 
 
+def test_tokens_of_an_answer_weigh_what_they_are_given() -> None:
+    """A plan with a reward of its own weighs `alpha` elsewhere, and weighed 1 here."""
+    made = batch(torch.zeros(4, 4))
+    weights = torch.tensor([[0.1, 1.0, 1.0, 0.0, 0.0]])
+    found = placed(made, [2], [[91]], [[81, 82, 83]], torch.zeros(1, 5), 7, weights)
+    assert found["advantages"][2].tolist() == pytest.approx([0.1, 1.0, 1.0, 0.0])
+
+
 def test_imitation_needs_no_reference_and_one_turn() -> None:
     for more in ({"beta": 0.1}, {"beta": 0.0, "turns": 2}):
         with pytest.raises(ValidationError, match="imitate"):

@@ -112,6 +112,12 @@ def test_uniform_pays_all_tokens_what_hierarchical_shares_out() -> None:
     assert score(verdict("tiny", speed=(9.0, 8.0, 10.0)), "uniform") == 0.0
 
 
+def test_uniform_weighs_the_plan_as_hierarchical_does() -> None:
+    """It went by 0.1 whatever `reward.alpha` said."""
+    fast = verdict("timing", correct=True, speed=(1.5, 1.4, 1.6))
+    assert score(fast, "uniform", alpha=0.5) == 0.5 * 1.5 + 1.0 == parts(fast, "uniform", alpha=0.5)["plan"]
+
+
 def test_other_schemes_pay_both_parts_alike() -> None:
     assert parts(verdict("tiny"), "staged") == {"plan": 0.5, "code": 0.5}
 

@@ -140,6 +140,24 @@ def test_the_first_run_has_the_first_gpu(tmp_path: Path) -> None:
     assert given[names[0]] == ([0], 0) and given[names[1]] == ([1], 1) and given[names[2]][1] in (0, 1)
 
 
+def test_a_run_that_fails_takes_none_with_it(tmp_path: Path) -> None:
+    """Those that waited for a GPU were cancelled."""
+    plan = Plan.read(PLAN)
+    steps, done = Steps(tmp_path), []
+
+    def fails_first(name: str, command: list[str], on: list[int], gpu: int) -> None:
+        if not done:
+            done.append("")
+            raise UserError("it failed")
+        done.append(name)
+
+    steps.do = fails_first  # type: ignore[method-assign,assignment]
+    names = list(plan.runs)[:3]
+    with ThreadPoolExecutor(1) as pool, pytest.raises(UserError, match="it failed"):
+        reinforce(plan, steps, names, [[0]], pool)
+    assert done[1:] == names[1:]
+
+
 def test_a_mistake_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "plan.toml"
     broken.write_text(PLAN.read_text().replace("[pretrain]", "[pretrained]"))

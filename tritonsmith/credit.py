@@ -66,16 +66,17 @@ def credit(
         # Which rows are kept is one decision for the whole completion, not one for each segment.
         own = total if by_segment is None or method == "best_of_n" else by_segment[name]
         advantages = _advantages(own, group, method, keep, eligible)
-        result = result + _weight(name, alpha) * advantages[:, None] * mask.to(advantages.dtype)
+        result = result + weight(name, alpha) * advantages[:, None] * mask.to(advantages.dtype)
     return result if blame is None else torch.where(result < 0, result * blame.to(result.dtype), result)
 
 
-def _weight(segment: str, alpha: float) -> float:
+def weight(segment: str, alpha: float) -> float:
+    """What a segment's advantages count beside the others'."""
     return alpha if segment == "plan" else 1.0
 
 
 def _weighted(rewards: Mapping[str, Tensor], alpha: float) -> Tensor:
-    return torch.stack([_weight(name, alpha) * values for name, values in rewards.items()]).sum(dim=0)
+    return torch.stack([weight(name, alpha) * values for name, values in rewards.items()]).sum(dim=0)
 
 
 def _advantages(rewards: Tensor, group: int, method: Method, keep: int, eligible: Tensor | None) -> Tensor:
@@ -86,7 +87,10 @@ def _advantages(rewards: Tensor, group: int, method: Method, keep: int, eligible
         ranked = torch.where(may, grouped, -torch.inf).argsort(dim=1, descending=True, stable=True)
         best = torch.zeros_like(grouped).scatter(1, ranked[:, :keep], 1.0)
         return (best * may).view(-1)
-    known = torch.where(counted, grouped, 0.0)
+    # Counted from one of the group's own: the mean of equal numbers need not be that number, and what is left would be
+    # divided by a deviation as small.
+    first = grouped.gather(1, counted.int().argmax(dim=1, keepdim=True))
+    known = torch.where(counted, grouped - first, 0.0)
     number = counted.sum(dim=1, keepdim=True)
     centred = torch.where(counted, known - known.sum(dim=1, keepdim=True) / number.clamp(min=1), 0.0)
     if method == "dr_grpo":

@@ -27,7 +27,7 @@ ALPHA = 0.1
 """Weight of the plan's objective: J = alpha J_plan + J_code (TritonRL, arXiv 2510.17891)."""
 
 
-def score(verdict: Verdict, scheme: str = "staged", cap: float = 1.0) -> float:
+def score(verdict: Verdict, scheme: str = "staged", cap: float = 1.0, alpha: float = ALPHA) -> float:
     """One number for a verdict.
 
     `staged` lies in 0 to 1: the stage's credit, and for a correct candidate 0.3 * clip(speedup - 1, 0, cap) / cap;
@@ -46,18 +46,18 @@ def score(verdict: Verdict, scheme: str = "staged", cap: float = 1.0) -> float:
             return 1.0 + speedup(verdict) if verdict.correct else FAILURE
         case "hierarchical" | "uniform":
             both = parts(verdict, "hierarchical", cap)
-            return ALPHA * both["plan"] + both["code"]
+            return alpha * both["plan"] + both["code"]
     raise ValueError(f"no reward scheme {scheme!r}")
 
 
-def parts(verdict: Verdict, scheme: str = "hierarchical", cap: float = 1.0) -> dict[str, float]:
+def parts(verdict: Verdict, scheme: str = "hierarchical", cap: float = 1.0, alpha: float = ALPHA) -> dict[str, float]:
     """The rewards of the plan's and of the code's tokens, `{"plan": r, "code": r}`.
 
     Under `hierarchical` the plan earns valid x correct x clip(speedup, 0, 1 + cap) and the code valid x correct;
     every other scheme gives both the same.
     """
     if scheme != "hierarchical":
-        both = score(verdict, scheme, cap)
+        both = score(verdict, scheme, cap, alpha)
         return {"plan": both, "code": both}
     code = 1.0 if verdict.valid and verdict.correct else 0.0
     return {"plan": code * min(max(speedup(verdict), 0.0), 1.0 + max(cap, 0.0)), "code": code}

@@ -47,6 +47,11 @@ class Assign:
             whole[row, : len(ids)] = 1.0
         return {"code": whole}
 
+    def weights(self, rows: list[list[int]], width: int) -> Tensor:
+        """What an advantage of 1 weighs on each token, (B, T): `alpha` on those of a plan that has its own reward."""
+        found = self.masks(rows, width)
+        return torch.stack([credit.weight(name, self.alpha) * mask for name, mask in found.items()]).sum(dim=0)
+
     def blame(self, rows: list[list[int]], width: int) -> Tensor | None:
         """Where a negative advantage may push down, (B, T); None: everywhere."""
         if self.blames == "answer":
@@ -61,7 +66,7 @@ class Assign:
 
     def rewards(self) -> dict[str, Tensor]:
         """The rewards (B,) of each segment (of turns, what they are worth); NaN where there is no verdict."""
-        parts = [reward.parts(verdict, self.scheme, self.cap) for verdict in self.scored.last]
+        parts = [reward.parts(verdict, self.scheme, self.cap, self.alpha) for verdict in self.scored.last]
         names = segments.SEGMENTS if self.scheme == "hierarchical" else ("code",)
         return {name: torch.tensor(self._worth([one[name] for one in parts])) for name in names}
 

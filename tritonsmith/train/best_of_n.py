@@ -142,7 +142,6 @@ def keep(
     discounted: it counts for what it is worth to the conversation's first turn. Tasks that are solved already
     (`best_of_n.max_rate`) give none.
     """
-    scheme, cap = config.reward.scheme, config.reward.cap
     by_task: defaultdict[str, list[tuple[Record, list[Message]]]] = defaultdict(list)
     for turn in found:
         for record in turn.records:
@@ -158,7 +157,7 @@ def keep(
             continue
         own = by_task[task.id]
         verdicts, sources = [one.verdict for one, _ in own], [one.source for one, _ in own]
-        worth = [reward.score(one.verdict, scheme, cap) for one, _ in own]
+        worth = [_worth(config, one) for one, _ in own]
         if config.best_of_n.retry == "feedback":
             worth = [credit.first_turn(score, one.turn) for score, (one, _) in zip(worth, own, strict=True)]
         for index in credit.select_best(verdicts, sources, config.best_of_n.keep, rewards=worth):
@@ -166,6 +165,11 @@ def keep(
             answer = [{"role": "assistant", "content": record.completion}]
             rows.append(Row(prompt=chat, completion=answer, task=task.id, graph=task.graph or ""))
     return rows
+
+
+def _worth(config: Config, record: Record) -> float:
+    own = config.reward
+    return reward.score(record.verdict, own.scheme, own.cap, own.alpha)
 
 
 def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
@@ -212,7 +216,7 @@ def _close(
 ) -> None:
     """Log the round and write `round.json`, which says that it is finished."""
     records = found[0].records
-    scores = [reward.score(record.verdict, config.reward.scheme, config.reward.cap) for record in records]
+    scores = [_worth(config, record) for record in records]
     figures = {
         "rl/correct": fmean(float(record.verdict.correct) for record in records),
         "rl/reward": fmean(scores),
@@ -241,7 +245,7 @@ def _returns(config: Config, found: Sequence[Turn]) -> list[float]:
     rewards: defaultdict[Key, list[float]] = defaultdict(list)
     for turn in found:
         for one in turn.records:
-            rewards[one.task, one.sample].append(reward.score(one.verdict, config.reward.scheme, config.reward.cap))
+            rewards[one.task, one.sample].append(_worth(config, one))
     return [credit.discounted(values)[0] for values in rewards.values()]
 
 

@@ -103,6 +103,7 @@ def _train(
 ) -> Path:
     """Train on this rank; `keep` adds a line to the records."""
     out = config.run.dir / "grpo"
+    clock = Clock(out / "steps.jsonl", minutes)  # loading and asking count, as in best-of-N
     own = config.grpo
     learnt = own.updates * own.iterations
     model, tokenizer = trainer.load(config, start, master=True, spread=True)
@@ -150,7 +151,7 @@ def _train(
         peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
     )
     learner.questions, learner.curriculum, learner.rewards = questions, curriculum, rewards
-    learner.clock = Clock(out / "steps.jsonl", minutes)
+    learner.clock = clock
     learner.ahead, learner.updates, learner.silence = own.ahead, learnt, Silence()
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
@@ -240,4 +241,5 @@ def _is_no_dump(record: logging.LogRecord) -> bool:
 
 
 def _score(config: Config) -> Callable[[Verdict], float]:
-    return lambda verdict: reward.score(verdict, config.reward.scheme, config.reward.cap)
+    own = config.reward
+    return lambda verdict: reward.score(verdict, own.scheme, own.cap, own.alpha)

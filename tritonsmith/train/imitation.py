@@ -65,11 +65,13 @@ def placed(
     completions: Sequence[list[int]],
     logps: Tensor,
     pad: int,
+    weights: Tensor | None = None,
 ) -> dict[str, Tensor]:
     """TRL's inputs of a batch with these answers, each of advantage 1, in the rows at `places`.
 
     Tensors are (B, P) of prompts, padded on the left, (B, T) of completions, padded on the right; advantages (B,) or
     (B, T). `logps`, (len(places), T' >= each completion), take the place of `old_per_token_logps` where there are any.
+    `weights`, (len(places), T'' >= each completion), are what advantages by token are where not 1 everywhere.
     """
     ids, mask, right = padded(prompts, completions, pad)
     device = made["completion_ids"].device
@@ -80,7 +82,7 @@ def placed(
         "completion_ids": ids[:, left:],
         "completion_mask": mask[:, left:],
         "old_per_token_logps": logps[:, :right],
-        "advantages": mask[:, left:].float() if made["advantages"].dim() == 2 else torch.ones(len(places)),
+        "advantages": _advantages(mask[:, left:], weights, by_token=made["advantages"].dim() == 2),
     }
     found = dict(made)
     for name, value in fresh.items():
@@ -93,6 +95,12 @@ def placed(
             before, new = (_wide(one, width, name.startswith("prompt"), filler) for one in (before, new))
         found[name] = before.index_copy(0, rows, new)
     return found
+
+
+def _advantages(mask: Tensor, weights: Tensor | None, by_token: bool) -> Tensor:
+    if not by_token:
+        return torch.ones(len(mask))
+    return mask.float() if weights is None else mask * weights[:, : mask.shape[1]]
 
 
 def _wide(rows: Tensor, width: int, on_the_left: bool, filler: int) -> Tensor:

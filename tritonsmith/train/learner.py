@@ -18,6 +18,7 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from torch.utils.data import Sampler
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl.trainer.grpo_trainer import GRPOTrainer
+from trl.trainer.utils import RepeatSampler
 
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.train import ranks
@@ -26,7 +27,7 @@ from tritonsmith.train.asking import Questions
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.conversing import Converser
 from tritonsmith.train.imitation import Imitation, placed
-from tritonsmith.train.order import CurriculumSampler
+from tritonsmith.train.order import CurriculumSampler, Reshuffled
 from tritonsmith.train.policy import Policy
 from tritonsmith.train.rewarding import Conversation, KernelReward
 from tritonsmith.train.rollout import Inputs, Rollout, joined, padded
@@ -52,7 +53,7 @@ class CurriculumTrainer(GRPOTrainer):
     rewards: KernelReward
     clock: Clock
     order: CurriculumSampler | None = None
-    """None while the curriculum is off: TRL's own order holds."""
+    """None while the curriculum is off: TRL's own order holds, another each epoch."""
     assign: Assign | None = None
     """None: the advantages are TRL's own."""
     policy: Policy | None = None
@@ -128,7 +129,9 @@ class CurriculumTrainer(GRPOTrainer):
             return made
         prompts, completions = prompts[:count], completions[:count]
         pad = cast(int, self._tokenizer.pad_token_id)
-        made = placed(made, silent[:count], prompts, completions, self._logps(prompts, completions), pad)
+        logps = self._logps(prompts, completions)
+        weights = None if self.assign is None else self.assign.weights(completions, logps.shape[1])
+        made = placed(made, silent[:count], prompts, completions, logps, pad, weights)
         made["num_items_in_batch"] = everywhere(made["completion_mask"].sum()).sum()
         return made
 
@@ -254,7 +257,9 @@ class CurriculumTrainer(GRPOTrainer):
         return scheduler
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
-        return self.order if self.order is not None else super()._get_train_sampler(dataset)
+        if self.order is not None:
+            return self.order
+        return Reshuffled(cast(RepeatSampler, super()._get_train_sampler(dataset)))
 
     def _save_checkpoint(self, model: nn.Module, trial: None) -> None:
         super()._save_checkpoint(model, trial)

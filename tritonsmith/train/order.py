@@ -13,6 +13,7 @@ from typing import TypedDict, cast
 import torch
 from torch.utils.data import Sampler
 from transformers.trainer_pt_utils import get_length_grouped_indices
+from trl.trainer.utils import RepeatSampler
 
 from tritonsmith.curriculum import Curriculum
 
@@ -84,6 +85,29 @@ class CurriculumSampler(Sampler[int]):
         version, internal, gauss = place["rng"]
         self.rng.setstate((version, tuple(cast("list[int]", internal)), gauss))
         self.replayed = deque(place["drawn"])
+
+
+class Reshuffled(Sampler[int]):
+    """TRL's order, which in each epoch follows from the seed and the epoch's number alone.
+
+    TRL's own goes on from the epoch before, so that a process that goes on in the third begins with the first again.
+    """
+
+    def __init__(self, order: RepeatSampler) -> None:
+        self.order = order
+        self.epoch = 0
+
+    def __iter__(self) -> Iterator[int]:
+        if self.order.shuffle:
+            self.order.generator.manual_seed(1_000_003 * self.epoch + (self.order.seed or 0))
+        return iter(self.order)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next order is of; whoever loads the data does."""
+        self.epoch = epoch
 
 
 class LengthOrder(Sampler[int]):

@@ -5,6 +5,7 @@ completions have turns, a conversation's are neighbours, and those that were not
 become advantages is in `advantages`; which tasks come next is in `order`; how turns are drawn in `conversing`.
 """
 
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -20,11 +21,15 @@ from tritonsmith.extract import extract
 from tritonsmith.train import ranks
 from tritonsmith.train.judging import Judging
 from tritonsmith.types import Candidate, Record, Task, Verdict
+from tritonsmith.verify.cache import lasting
 
 Conversation = list[dict[str, str]]
 
 _Key = tuple[int, str, int, int, str]
 """Step, task, sample, turn and completion: a record that is written once."""
+
+BITS = 18
+"""Of a score: float32, which has 24, adds up 64 equal ones without rounding."""
 
 
 class Batch:
@@ -203,7 +208,7 @@ class KernelReward:
         scores = [None if verdict is None else self.score(verdict) for verdict in verdicts]
         if self.turns > 1:
             self._log_turns(verdicts, scores, log_metric)
-        return credit.returns(scores, self.turns)
+        return [None if one is None else short(one) for one in credit.returns(scores, self.turns)]
 
     def known(self, candidate: Candidate, step: int, turn: int) -> Verdict | None:
         """The verdict on this very candidate, or on the same source for the same task, if there is one already.
@@ -211,7 +216,10 @@ class KernelReward:
         What a model is told in its next turn goes by the verdict: its own, lest a resumed run go another way.
         """
         verdict = self._written.get(_key(candidate, step, turn))
-        verdict = verdict or self._verdicts.get((candidate.task, candidate.source))
+        if verdict is None:
+            verdict = self._verdicts.get((candidate.task, candidate.source))
+            if verdict is not None and not lasting(verdict):
+                return None
         return None if verdict is None else verdict.model_copy(update={"sample": candidate.sample})
 
     def settle(self, candidate: Candidate, verdict: Verdict, step: int, turn: int = 1) -> None:
@@ -264,6 +272,13 @@ class KernelReward:
             rates[self.curriculum.level(level)].append(right)
         for level, values in sorted(rates.items()):
             self.curriculum.observe(level, fmean(values))
+
+
+def short(score: float) -> float:
+    """A score in `BITS` significant bits, so that equal ones of a group are no better than their mean: TRL would else
+    divide what rounding leaves of the difference by a deviation as small."""
+    mantissa, exponent = math.frexp(score)
+    return math.ldexp(round(math.ldexp(mantissa, BITS)), exponent - BITS)
 
 
 def _numbered(tasks: Sequence[str], first: int) -> list[int]:

@@ -29,6 +29,7 @@ from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import best_of_n, grpo, midend, models, ranks, sft, trainer
 from tritonsmith.train.dry import DRY_TASKS, dry
 from tritonsmith.train.generate import Sampler
+from tritonsmith.train.leakage import check, unleaked
 from tritonsmith.train.policy import Drawer
 from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
@@ -81,7 +82,7 @@ class _Run:
         self.train = _some(load_spec(config.tasks.train), limit)
         self.heldout = _some(load_spec(config.tasks.heldout), limit)
         self.limit = limit
-        check_leakage(self.train, self.heldout, "tasks.train")
+        check(self.train, self.heldout, "tasks.train")
 
     def all(self) -> None:
         """Do every step, saying how long each took."""
@@ -103,13 +104,7 @@ class _Run:
 
     def rows(self) -> list[Row]:
         """Give the rows of SFT, none of which may be a held-out task."""
-        return self._unleaked(sft.pairs(self.config, self.verifier, self.limit), "sft.data")
-
-    def _unleaked(self, rows: list[Row], setting: str) -> list[Row]:
-        leaked = {row.graph for row in rows if row.graph} & {task.graph for task in self.heldout}
-        if leaked:
-            raise ConfigError(f"{setting} holds {len(leaked)} of the held-out tasks, such as {min(map(str, leaked))}")
-        return rows
+        return unleaked(sft.pairs(self.config, self.verifier, self.limit), self.heldout, "sft.data")
 
     def sft(self) -> None:
         """Fine-tune the configured model on verified pairs."""
@@ -135,14 +130,14 @@ class _Run:
         if (self.dir / midend.FOLDER / "sft" / "model").exists():
             return
         with self._midend() as (config, verifier):
-            rows = self._unleaked(midend.rows(config, verifier), "midend.data")
+            rows = self._midend_rows(config, verifier)
             sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft")
 
     def midend_best_of_n(self) -> None:
         """Improve the mid-end by rounds of best-of-N, on the kernels that the frontend stored."""
         with self._midend() as (config, verifier):
             givens = midend.training(self.config, self.train, verifier)
-            rows = self._unleaked(midend.rows(config, verifier), "midend.data") if config.best_of_n.replay else []
+            rows = self._midend_rows(config, verifier) if config.best_of_n.replay else []
             tasks, stage = [one.task for one in givens], midend.stage(config, givens)
             best_of_n.train(config, tasks, verifier, self._existing("midend/sft"), rows, stage=stage)
 
@@ -154,6 +149,9 @@ class _Run:
             givens = midend.training(self.config, self.train, verifier)
             tasks, stage = [one.task for one in givens], midend.stage(config, givens)
             grpo.train(config, tasks, verifier, self._existing("midend/rl", "midend/sft"), stage=stage)
+
+    def _midend_rows(self, config: Config, verifier: Verifier) -> list[Row]:
+        return unleaked(midend.rows(config, verifier), self.heldout, "midend.data")
 
     @contextmanager
     def _midend(self) -> Iterator[tuple[Config, Verifier]]:
@@ -286,14 +284,6 @@ def _check_shares(config: Config) -> None:
             batch, accumulation, folder = batches[kind]
             if not (own.run.dir / folder / "model").exists():
                 trainer.divided(batch, accumulation, name)
-
-
-def check_leakage(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
-    """Raise ConfigError where a held-out task is a training task too, by canonical graph or else by source."""
-    known = {task.graph or task.source.strip() for task in train}
-    leaked = [task.id for task in heldout if (task.graph or task.source.strip()) in known]
-    if leaked:
-        raise ConfigError(f"tasks.heldout: {len(leaked)} of its tasks are in {name} too, such as {leaked[0]}")
 
 
 def _some(tasks: list[Task], limit: int | None) -> list[Task]:

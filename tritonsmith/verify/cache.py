@@ -62,7 +62,7 @@ class Cache:
 
     def put(self, task: str, source: str | None, verdict: Verdict) -> None:
         """Keep a verdict, unless it may be the machine's fault."""
-        if any(finding.rule in MACHINE for finding in verdict.findings):
+        if not lasting(verdict):
             return
         row = self._key(task, source), source, verdict.model_dump_json()
         with self._lock:
@@ -75,6 +75,11 @@ class Cache:
 
     def _key(self, task: str, source: str | None) -> str:
         return _digest([self._circumstances, task, form.program(source)])
+
+
+def lasting(verdict: Verdict) -> bool:
+    """Whether another run, or another machine, would say the same."""
+    return not any(finding.rule in MACHINE for finding in verdict.findings)
 
 
 def circumstances(settings: VerifyConfig, extensions: ExtensionsConfig, device: str, gpus: Sequence[str]) -> str:

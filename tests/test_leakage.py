@@ -1,0 +1,79 @@
+"""No held-out task is learnt from, whatever it came from."""
+
+import logging
+
+import pytest
+
+from tritonsmith.config import ConfigError
+from tritonsmith.data.rows import Row
+from tritonsmith.data.survey import forms
+from tritonsmith.tasks import graphs
+from tritonsmith.train import leakage
+from tritonsmith.types import Task
+
+SILU = """import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, left):
+        return torch.nn.functional.silu(left)
+
+
+def get_inputs():
+    return [torch.rand(32, 48)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def own(source: str = SILU) -> Task:
+    return Task(id="own", level=1, source=source)
+
+
+GRAPH = "x0 = normal('nn'); v0 = silu(x0)"
+
+
+def drawn() -> Task:
+    return graphs.task(graphs.Graph.parse(GRAPH))
+
+
+def row(graph: str) -> Row:
+    answer = [{"role": "assistant", "content": "answer"}]
+    return Row(prompt=[], completion=answer, task="t", graph=graph)
+
+
+def test_a_graph_is_found_again_in_a_task_that_was_written_by_hand() -> None:
+    """The suite has a SiLU; as texts and as graphs the two were never equal."""
+    for train, heldout in (([own()], [drawn()]), ([drawn()], [own()])):
+        with pytest.raises(ConfigError, match="1 of its tasks are in"):
+            leakage.check(train, heldout, "tasks.train")
+
+
+def test_tasks_that_compute_something_else_are_no_leak() -> None:
+    other = own(SILU.replace("silu", "relu"))
+    leakage.check([other], [drawn()], "tasks.train")
+
+
+def test_graphs_are_told_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leakage, "forms", lambda tasks: pytest.fail("traced"))
+    with pytest.raises(ConfigError, match="--train"):
+        leakage.check([drawn()], [drawn()], "--train")
+    leakage.check([drawn()], [graphs.task(graphs.Graph.parse(GRAPH.replace("silu", "relu")))], "--train")
+
+
+def test_what_is_too_much_to_trace_is_said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leakage, "MOST_TRACED", 1)
+    with caplog.at_level(logging.WARNING):
+        leakage.check([own()], [drawn()], "tasks.train")
+    assert "only by its text" in caplog.text
+
+
+def test_a_row_without_a_graph_is_known_by_its_form() -> None:
+    (form,) = forms([own()])
+    with pytest.raises(ConfigError, match="holds 1 of the held-out tasks"):
+        leakage.unleaked([row(form)], [drawn()], "sft.data")
+    rows = [row(GRAPH.replace("silu", "relu")), row("0123456789abcdef")]
+    assert leakage.unleaked(rows, [drawn()], "sft.data") == rows
