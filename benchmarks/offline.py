@@ -152,13 +152,13 @@ def judge(
     beside: Annotated[str | None, typer.Option(help="The variant whose answers the others are set against.")] = None,
 ) -> None:
     """Judge what was drawn, and print it side by side."""
-    found = tasks_of(tasks, specs(json.loads((run / "settings.json").read_text()), deep))
-    config = Result.of(run).config
-    columns = [f"{name}, {what}" for name in SETS for what in ("%", "points more")]
-    table = Table("learnt", *columns, title="greedy pass@1, strict, all kinds of inputs")
     folders = sorted((path.parent.parent for path in out.glob("*/eval/end")), key=lambda one: one.name != named(beside))
     if beside is not None and (not folders or folders[0].name != named(beside)):
         raise UserError(f"--beside {beside}: {out} holds {', '.join(sorted(one.name for one in folders)) or 'nothing'}")
+    config = Result.of(run).config
+    found = tasks_of(tasks, specs(json.loads((run / "settings.json").read_text()), deep))
+    columns = [f"{name}, {what}" for name in SETS for what in ("%", "points more")]
+    table = Table("learnt", *columns, title="greedy pass@1, strict, all kinds of inputs")
     first: dict[str, list[Record]] = {}
     for folder in folders:
         evaluation = Evaluation(folder, config, found)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -333,6 +334,23 @@ def test_a_budget_ends_the_training_early(
 ) -> None:
     folder = grpo.train(make_config(tmp_path, tiny_folder), tasks, verifier, None, minutes=1e-6)
     assert json.loads((folder / "trainer_state.json").read_text())["global_step"] == 1
+
+
+def test_loading_is_of_the_budget(
+    tmp_path: Path, tiny_folder: Path, tasks: list[Task], verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in best-of-N: what is asked of sixty thousand tasks takes a minute."""
+    began, load = [], trainer.load
+
+    def noted(*args: object, **options: object) -> object:
+        began.append(time.time())
+        return load(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trainer, "load", noted)
+    grpo.train(make_config(tmp_path, tiny_folder), tasks, verifier, None, minutes=1e-6)
+    path = tmp_path / "grpo" / "steps.jsonl"
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line)["seconds"] >= path.stat().st_mtime - began[0] - 0.1
 
 
 def test_a_rate_falls_by_the_minutes_where_they_are_over_first() -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from tritonsmith.errors import UserError
 from tritonsmith.jsonl import append
 from tritonsmith.types import Record, Verdict
 
@@ -65,6 +66,8 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl
 
+    with pytest.raises(UserError, match="holds results with deep = .* give another --out"):  # which would be mixed
+        rl.app([*command(tmp_path, tiny_folder, 1.0), "--deep=graphs:5:seed=9:depth=1"], standalone_mode=False)
     # The budget is spent already: training ends after the next step.
     rl.app([*command(tmp_path, tiny_folder, 1e-6), "--judge-later"], standalone_mode=False)
     assert lines(steps)[: len(before)] == before != lines(steps)
@@ -74,6 +77,16 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["curve"]["end"]["deep"]["value"] == 0.0 and result["change"]["level1"]["value"] == 0.0
     assert result["steps"][0]["candidates"] == 4
+
+
+def test_a_variant_that_is_not_there_is_no_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first folder was one, whichever that was."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import offline
+
+    (tmp_path / "kept-2e-4-2" / "eval" / "end").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"--beside kept:3e-4:2: .* holds kept-2e-4-2"):
+        offline.judge(tmp_path, tmp_path, beside="kept:3e-4:2")
 
 
 def test_tasks_of_a_long_spec_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
