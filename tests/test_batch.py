@@ -96,3 +96,16 @@ def test_the_key_tells_rows_apart() -> None:
         batch.Row(task="a", source="y"),
     ]
     assert len({row.key() for row in rows}) == len(rows)
+
+
+def test_verdicts_of_other_settings_or_tasks_are_not_taken_for_these(folder: Path) -> None:
+    """`--policy lenient` gave the numbers of `strict`."""
+    _write(folder, [{"task": "double", "sample": 0, "source": WRONG}])
+    _run(folder)
+    arguments = folder / "in.jsonl", str(folder / "double.py"), folder / "out.jsonl"
+    with pytest.raises(UserError, match="holds verdicts under other settings"):
+        batch.verify_file(*arguments, VerifyConfig(device="cpu", policy="lenient"), ExtensionsConfig())
+    batch.verify_file(*arguments, VerifyConfig(device="cpu", workers=1), ExtensionsConfig())
+    (folder / "double.py").write_text(DOUBLE.source + "\n")
+    with pytest.raises(UserError, match="holds verdicts on another task double"):
+        _run(folder)

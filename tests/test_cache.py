@@ -111,3 +111,11 @@ def test_a_rule_in_any_folder_of_the_verifier_makes_old_verdicts_void(tmp_path: 
         rule.write_text(f"allowed = {number}")
         words.add(text_of(tmp_path / str(number)))
     assert len(words) == 2
+
+
+def test_a_source_that_is_no_text_is_not_kept(tmp_path: Path) -> None:
+    """SQLite raised for it."""
+    kept = Cache(tmp_path / "cache", "here")
+    kept.put("task", "x = '\udcff'", _verdict())
+    assert kept.get("task", "x = '\udcff'") is None
+    kept.close()

@@ -195,10 +195,23 @@ def test_tasks_vet_of_a_kernelbench_folder_as_json(
 def test_optimize_gives_a_verified_kernel_without_a_model(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kernel = folder / "made.py"
+    kernel = folder / "in" / "another" / "made.py"
     code = _main(monkeypatch, "optimize", str(folder / "task.py"), "-o", str(kernel), "--device", "cpu")
     assert code == 0 and "CORRECT" in capsys.readouterr().out
     assert _main(monkeypatch, "verify", str(folder / "task.py"), str(kernel), "--device", "cpu", "--no-timing") == 0
+
+
+def test_a_place_where_no_file_can_be_is_said_before_anything_is_done(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`optimize` found its kernel and lost it."""
+    candidates = folder / "in.jsonl"
+    candidates.write_text("")
+    batch = ["verify-batch", str(candidates), "--tasks", str(folder / "task.py")]
+    for command in (["optimize", str(folder / "task.py"), "-o", str(folder)], [*batch, "--out", str(folder)]):
+        assert _main(monkeypatch, *command, "--device", "cpu") == 2
+        assert "is a folder, not a file" in capsys.readouterr().err
+    assert _main(monkeypatch, *batch, "--out", str(folder / "out.jsonl"), "--workers", "0") == 2
 
 
 def test_optimize_leaves_no_kernel_where_none_was_found(

@@ -1,5 +1,6 @@
 import io
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,19 @@ def test_table_shows_levels_rates_and_passes(tmp_path: Path) -> None:
     text = console.file.getvalue()
     for part in ("SFT", "pass@1", "pass@4", "50%", "compiled", "correct", "speedup", "0-100", "all"):
         assert part in text
+
+
+def test_no_seed_is_asked_twice_for_one_task(tmp_path: Path) -> None:
+    """A question that failed was asked anew with the seed of another sample of its task, and so had its answer."""
+    seeds: list[object] = []
+
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        seeds.append(body["seed"])
+        return (500, {}) if number == 9 else completion("x")
+
+    out = tmp_path / "served.jsonl"
+    with serving(reply) as server:
+        for _ in range(3):
+            with suppress(EndpointError):
+                evaluate(Endpoint(server.url, concurrency=1, retries=0), TASKS, Referee(), CONFIG, out)
+    assert len(read(out)) == 12 and len(set(seeds)) == len(seeds) > 12

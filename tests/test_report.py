@@ -1,3 +1,4 @@
+import io
 import json
 import re
 import shutil
@@ -5,12 +6,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tritonsmith import jsonl
 from tritonsmith.config import Config
 from tritonsmith.gains import Given
 from tritonsmith.report.build import build, compare
 from tritonsmith.report.run import ReportError, best, load, passed, reason, worst
+from tritonsmith.report.verdict import render
 from tritonsmith.types import Finding, Interval, Mismatch, Record, StageResult, Task, Timing, Verdict
 
 SOURCE = "import triton\n\n\nclass ModelNew:\n    label = '<b>$x$</b>'\n"
@@ -188,6 +191,21 @@ def test_empty_run_says_what_is_missing(tmp_path: Path) -> None:
     text = build(tmp_path).read_text()
     for part in ("No settings", "No SFT curve", "No evaluation", "No reinforcement learning"):
         assert part in text
+
+
+def test_an_evaluation_that_is_not_over_is_said_to_be(run_dir: Path) -> None:
+    rows = [json.dumps({"task": f"t{i}", "sample": 0, "completion": "x"}) for i in range(9)]
+    (run_dir / "eval" / "sft.completions.jsonl").write_text("\n".join(rows) + "\n")
+    assert "8 of 9 answers are judged so far" in build(run_dir).read_text()
+
+
+def test_a_place_without_a_finite_number_is_shown() -> None:
+    """JSON made it None, and the page a traceback."""
+    wrong = Mismatch(variant="as given", output="output", message="wrong values", index=[0], expected=1.0, got=None)
+    verdict = Verdict(task="t", device="cpu", target="sm_90", policy="strict", mismatch=wrong)
+    console = Console(file=io.StringIO())
+    console.print(render(verdict))
+    assert "expected 1, got no finite number" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_records_of_another_version_are_left_out_and_named(run_dir: Path) -> None:

@@ -141,9 +141,9 @@ def test_errors_of_no_known_form_are_still_errors() -> None:
     ("text", "answer", "ended", "rule"),
     [
         (CLEAN, {"ok": True}, True, None),
-        (CLEAN, None, True, "sanitizer"),
+        (CLEAN, None, True, "untold"),
         (CLEAN, {"ok": True}, False, "timeout"),
-        (NEVER_STARTED, {"ok": True}, True, "sanitizer"),
+        (NEVER_STARTED, {"ok": True}, True, "untold"),
         (CLEAN, {"error": {"kind": "ValueError", "message": "no", "line": 3}}, True, "sanitizer"),
         (BEYOND, {"error": {"kind": "RuntimeError", "message": "launch failure", "line": None}}, True, "out-of-bounds"),
     ],
@@ -191,7 +191,7 @@ def test_the_watched_program_runs_the_candidate(zygote: Zygote, tmp_path: Path) 
 
 def test_a_candidate_that_ends_its_process_is_not_clean(zygote: Zygote, tmp_path: Path) -> None:
     source = double("        import os\n        os._exit(0)\n")
-    assert _check(zygote, tmp_path, CLEAN, source) == ["sanitizer None"]
+    assert _check(zygote, tmp_path, CLEAN, source) == ["untold None"]
 
 
 def test_the_candidate_is_closed_in_there_and_its_error_has_a_line(

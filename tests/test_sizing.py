@@ -78,13 +78,15 @@ def test_a_bad_task_is_one_line(verifier: Verifier, task: Task, word: str) -> No
     assert len(str(raised.value).splitlines()) == 1 and time.monotonic() - start < 5
 
 
-def test_a_bad_task_is_tried_once(verifier: Verifier) -> None:
-    sizing = _sizing(verifier, limit=1.0)
-    for _ in range(2):
+def test_a_task_that_does_not_end_is_tried_once_more(verifier: Verifier) -> None:
+    """The machine may have been busy: one such overrun made all later candidates of a task fail."""
+    sizing, seconds = _sizing(verifier, limit=1.0), []
+    for _ in range(3):
         start = time.monotonic()
         with pytest.raises(TaskError, match="does not end"):
             sizing.of(HANGS)
-    assert time.monotonic() - start < 0.7  # a second try would take its limit, 1 s
+        seconds.append(time.monotonic() - start)
+    assert min(seconds[:2]) >= 1.0 and seconds[2] < 0.7
 
 
 def test_a_task_that_hangs_holds_up_no_other(verifier: Verifier) -> None:

@@ -1,8 +1,12 @@
 import ast
+import inspect
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tritonsmith.source import children, parse, walk
+import pytest
+
+from tritonsmith.source import children, lines, parse, walk, written_lines
+from tritonsmith.verify.process.loading import forget, import_source
 
 
 def test_threads_may_parse_at_once() -> None:
@@ -20,3 +24,17 @@ def test_kept_nodes_are_those_of_ast_in_its_order_but_for_operators_and_contexts
     theirs = [id(node) for node in ast.iter_child_nodes(inner) if not isinstance(node, signs)]
     assert [id(node) for node in children(inner)] == theirs
     assert walk(inner) is walk(inner)
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_a_functions_text_is_that_of_its_lines(sign: str) -> None:
+    """`str.splitlines` ends a line at these, and Triton was given what stood further up."""
+    source = f"# {sign}{sign}\nNOTES = 'two\\nlines'\n\n\ndef inner(x):\n    return x\n"
+    module = import_source(source)
+    assert inspect.getsource(module.inner) == "def inner(x):\n    return x\n"
+    forget()
+
+
+def test_lines_are_pythons() -> None:
+    assert lines("a\r\nb\x0c\rc") == ["a\n", "b\x0c\n", "c"]
+    assert written_lines("a\r\nb\x0c\rc") == ["a\r\n", "b\x0c\r", "c"]

@@ -1,6 +1,7 @@
 """Runners that wait with a GPU context: one that could not start is tried again only where that may help."""
 
 import socket
+import time
 from pathlib import Path
 from typing import cast
 
@@ -52,4 +53,22 @@ def test_another_failure_of_a_start_is_the_verifier_s_own(monkeypatch: pytest.Mo
     runners = _stable(Zygotes([{"error": {"message": "CUDA error: no device"}}, {}]), monkeypatch)
     with pytest.raises(RuntimeError, match="no device"):
         runners.take()
+    runners.close()
+
+
+def test_a_runner_that_dies_while_it_warms_up_is_no_candidates_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The candidate that waited for it was refused, and the runner stayed."""
+
+    class Dying(Zygotes):
+        def start(self, limits: object, folder: Path | None = None, gpu: int | None = None) -> Runner:
+            runner = super().start(limits, folder, gpu)
+            if self.answers:
+                wire.receive(runner.channel, time.monotonic() + 5.0)
+                self._theirs[-1].close()
+            return runner
+
+    zygotes = Dying([{}, {"warm": True}])
+    runners = _stable(zygotes, monkeypatch)
+    runners.take()
+    assert zygotes.ended == 1 and not zygotes.answers
     runners.close()

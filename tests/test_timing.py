@@ -41,6 +41,13 @@ def test_long_kernels_do_not_hold_the_gpu_for_long() -> None:
     assert sum(map(len, turns + others)) <= 20
 
 
+def test_the_longest_kernels_have_an_interval_too() -> None:
+    """A single turn of several had none, so that any difference was significant."""
+    theirs, ours = timing.interleave(_clock(4000.0, 0.02, 0), _clock(4000.0, 0.02, 1), CALIBRATED, 8000.0)
+    found = timing.compare(theirs, ours, CALIBRATED).speedup
+    assert len(ours) == 2 and found.low < 1.0 < found.high
+
+
 def test_single_run_has_no_interval() -> None:
     theirs, ours = timing.interleave(_clock(2.0, 0.0, 0), _clock(1.0, 0.0, 1), SINGLE)
     found = timing.compare(theirs, ours, SINGLE).speedup

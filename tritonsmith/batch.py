@@ -1,13 +1,14 @@
 """Judges a JSONL of candidates into a JSONL of verdicts; stopped at any point, the same call goes on.
 
-A row is known by its task, its sample and its text; the verdicts' file is the only state. One process at a time
-writes it. Rows are read when their turn comes, so a file of them may be larger than memory.
+A row is known by its task, its sample and its text; the verdicts' file is the only state, and is of one set of tasks,
+settings and versions. One process at a time writes it. Rows are read when their turn comes, so a file of them may be
+larger than memory.
 """
 
 import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Candidate, Task
-from tritonsmith.verify.pool import Job, Verifier
+from tritonsmith.verify import cache
+from tritonsmith.verify.pool import Job, Verifier, choose_device
 
 
 class Row(BaseModel):
@@ -40,8 +42,7 @@ class Row(BaseModel):
 
     def key(self) -> str:
         """The same for the same candidate, whatever run it is judged in."""
-        text = json.dumps([self.task, self.sample, self.source, self.completion])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(json.dumps([self.task, self.sample, self.source, self.completion]))
 
 
 @dataclass
@@ -57,17 +58,23 @@ class Counts:
 def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, extensions: ExtensionsConfig) -> Counts:
     """Judge every row of `candidates` that `out` does not hold yet.
 
-    Raises UserError for a row that is none, before anything is judged, and where another process writes `out`.
+    Raises UserError for a row that is none, before anything is judged, where another process writes `out`, and where
+    that holds verdicts on other tasks or under other settings.
     """
     tasks = {task.id: task for task in load_spec(spec)}
+    under = cache.circumstances(settings, extensions, choose_device(settings.device), [])
     with _alone(out):
-        known = {str(row["key"]): bool(row["correct"]) for row in jsonl.read(out) if "key" in row and "correct" in row}
+        known: dict[str, bool] = {}
+        for row in jsonl.read(out):
+            if "key" in row and "correct" in row:
+                _same(out, row, tasks, under)
+                known[str(row["key"])] = bool(row["correct"])
         keys = [row.key() for row in _rows(candidates, tasks)]
         todo = set(keys) - known.keys()
         counts = Counts(len(keys), sum(key in known for key in keys), len(todo), 0)
         if todo:
             with bar("verify", len(todo)) as advance:
-                _judge(_waiting(candidates, tasks, todo), out, settings, extensions, known, advance)
+                _judge(_waiting(candidates, tasks, todo), out, settings, extensions, known, under, advance)
         counts.correct = sum(known[key] for key in keys)
     return counts
 
@@ -78,21 +85,35 @@ def _judge(
     settings: VerifyConfig,
     extensions: ExtensionsConfig,
     known: dict[str, bool],
+    under: str,
     advance: Callable[[int], None],
 ) -> None:
-    names: dict[int, str] = {}
+    names: dict[int, tuple[str, str]] = {}
 
     def jobs() -> Iterator[Job]:
         for index, (key, job) in enumerate(rows):
-            names[index] = key
+            names[index] = key, _digest(job[0].source)
             yield job
 
     with Verifier(settings, extensions=extensions, score=reward.score) as verifier:
         for index, verdict in verifier.stream(jobs()):
-            key = names.pop(index)
-            jsonl.append(out, json.dumps({"key": key, **verdict.model_dump(mode="json")}))
+            key, task = names.pop(index)
+            jsonl.append(out, json.dumps({"key": key, "under": under, "of": task, **verdict.model_dump(mode="json")}))
             known[key] = verdict.correct
             advance(1)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _same(out: Path, row: Mapping[str, object], tasks: Mapping[str, Task], under: str) -> None:
+    """Raise UserError where a verdict on file is not what would be found now."""
+    if row.get("under", under) != under:
+        raise UserError(f"{out} holds verdicts under other settings or versions: give another --out")
+    task = tasks.get(str(row.get("task")))
+    if task is not None and row.get("of", _digest(task.source)) != _digest(task.source):
+        raise UserError(f"{out} holds verdicts on another task {task.id}: give another --out")
 
 
 def _waiting(path: Path, tasks: dict[str, Task], todo: set[str]) -> Iterator[tuple[str, Job]]:

@@ -4,6 +4,7 @@ Most failures name a line: a bracket that does not close, a name that is not the
 name none. What is made of it is the matter of others: `redraw` draws anew from there, `credit` pushes down that line.
 """
 
+from tritonsmith.source import written_lines
 from tritonsmith.types import Verdict
 
 Span = tuple[int, int]
@@ -24,6 +25,6 @@ def blamed(completion: str, source: str | None, verdict: Verdict) -> Span | None
     start = completion.find(source.rstrip("\n"))
     if start < 0:
         return None
-    lines = source.splitlines(keepends=True)
+    lines = written_lines(source)
     begin = start + len("".join(lines[: line - 1]))
     return begin, begin + len("".join(lines[line - 1 : line]))

@@ -28,6 +28,7 @@ from tritonsmith.cli_options import (
     readable,
     verify_overrides,
     verify_settings,
+    writable,
 )
 from tritonsmith.errors import UserError
 
@@ -107,7 +108,7 @@ def verify_batch(
     ],
     tasks: Annotated[str, typer.Option(help="SPEC of the tasks the candidates answer")],
     out: Annotated[Path, typer.Option(help="JSONL of verdicts, appended to")],
-    workers: Annotated[int | None, typer.Option(help="candidates at once; default: cores")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="candidates at once; default: cores")] = None,
     device: Device = "auto",
     policy: Policy = "strict",
     target: Target = "sm_90",
@@ -120,7 +121,7 @@ def verify_batch(
 
     if workers is not None:
         settings.workers = workers
-    counts = batch.verify_file(readable(candidates), tasks, out, settings, extensions)
+    counts = batch.verify_file(readable(candidates), tasks, writable(out), settings, extensions)
     typer.echo(f"{counts.judged} judged, {counts.known} known, {counts.correct} correct of {counts.total}; {out}")
 
 
@@ -197,6 +198,7 @@ def optimize(
     set_: Set = None,
 ) -> None:
     """Find the best verified kernel for a task: frontend, mid-end, backend. Exit code 1: none was found."""
+    writable(out)
     given = verify_overrides(device, policy, target, True)
     given += [f"model.id={json.dumps(model)}"] if model else []
     config = config_of(None, [*given, *(set_ or [])])

@@ -50,6 +50,17 @@ def verify_settings(
     return config.verify, config.extensions
 
 
+def writable(path: Path) -> Path:
+    """The path, where a file may be written; makes its folder; raises UserError."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    return path
+
+
 def readable(path: Path) -> Path:
     """The path, if it is a file that is there; raises UserError."""
     if path.is_dir():

@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 Key = tuple[str, int]
 """Task id and sample number: what makes a record of one file unique."""
+_APART, _SEEDS = 1_000_003, 2**31 - 2**24
+"""So many seeds lie between two calls' first ones, all of which, and those that follow them, have 31 bits."""
 
 
 class Sampler(Protocol):
@@ -160,8 +162,8 @@ def draw(
             config.top_p,
             config.max_new_tokens,
             config.batch,
-            # A seed used before the kill would draw the same completions a second time.
-            seed + len(drafts),
+            # A seed used before the kill would draw the same completions a second time; each has one of its own there.
+            (seed + _APART * len(drafts)) % _SEEDS,
             keep,
         )
         late = [(chat, which, text) for chat, row in enumerate(texts) for which, text in enumerate(row)]

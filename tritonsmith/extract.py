@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 
-from tritonsmith.source import parse
+from tritonsmith.source import lines as source_lines
+from tritonsmith.source import parse, written_lines
 
 Span = tuple[int, int]
 
@@ -227,16 +228,16 @@ def _loose(text: str, start: int, end: int) -> Iterator[_Block]:
     if first is None:
         return
     source = _clean(text[first.start() : end], quoted=False)
-    lines = source.splitlines()
+    lines = source_lines(source)
     for _ in range(20):
         failure = _failure(source)
         if failure is None or failure < 2:
             break
-        shorter = "\n".join(lines[: failure - 1]).rstrip() + "\n"
+        shorter = "".join(lines[: failure - 1]).rstrip() + "\n"
         if _MODEL_NEW.search(source) and not _MODEL_NEW.search(shorter):
             break
         source, lines = shorter, lines[: failure - 1]
-    kept = text[first.start() : end].splitlines(keepends=True)[: len(lines)]
+    kept = written_lines(text[first.start() : end])[: len(lines)]
     stop = first.start() + len("".join(kept).rstrip())
     yield _Block((first.start(), stop), first.start(), source, "", loose=True)
 
@@ -309,7 +310,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _text(source: str, node: ast.stmt) -> str:
-    return "\n".join(source.splitlines()[_first_line(node) - 1 : node.end_lineno])
+    return "".join(source_lines(source)[_first_line(node) - 1 : node.end_lineno]).rstrip("\n")
 
 
 def _binds(node: ast.stmt) -> set[str]:

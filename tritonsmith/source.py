@@ -1,6 +1,7 @@
 """Python source into its syntax tree, from several threads, and the tree into its nodes."""
 
 import ast
+import io
 import threading
 
 _lock = threading.Lock()
@@ -17,6 +18,20 @@ def parse(source: str) -> ast.Module:
     """
     with _lock:
         return ast.parse(source)
+
+
+def lines(source: str) -> list[str]:
+    """The lines of a source as Python counts them, each with a newline behind it.
+
+    `str.splitlines` ends a line at form feeds and other signs, too: who looks up line n of those reads another text
+    than what is compiled as line n.
+    """
+    return io.StringIO(source, newline=None).readlines()
+
+
+def written_lines(source: str) -> list[str]:
+    """The same with each line's end as it is written, so that together they are the source."""
+    return io.StringIO(source, newline="").readlines()
 
 
 def children(node: ast.AST) -> list[ast.AST]:

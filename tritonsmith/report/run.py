@@ -102,6 +102,12 @@ def load(run_dir: Path) -> Run:
         if records:
             label = LABELS.get(name, name)
             run.evals[label] = records
+            drawn = len(evaluate.drawn(files[name].with_suffix(".completions.jsonl")))
+            if len(records) < drawn:
+                run.notes.append(
+                    f"Evaluation of {label}: {len(records)} of {drawn} answers are judged so far, and what is refused "
+                    "at once comes first: the rates are not its rates."
+                )
             later = [_records(run, path) for path in turns.later(files[name])]
             if later:
                 run.conversations[label] = [records, *later]

@@ -24,7 +24,7 @@ def render(verdict: Verdict) -> RenderableType:
         parts.append(Text(f"{mismatch.variant}: {mismatch.output}: {mismatch.message}"))
         if mismatch.index is not None:
             share = f"; {100 * (mismatch.wrong_share or 0):.3g} % of elements"
-            place = f"  at {mismatch.index}: expected {mismatch.expected:.7g}, got {mismatch.got:.7g}{share}"
+            place = f"  at {mismatch.index}: expected {_number(mismatch.expected)}, got {_number(mismatch.got)}{share}"
             parts.append(Text(place))
     if (timing := verdict.timing) is not None:
         by = "by roofline" if timing.kind == "predicted" else "by CUDA events"
@@ -34,6 +34,11 @@ def render(verdict: Verdict) -> RenderableType:
         parts.append(Text(f"speedup {timing.speedup.median:.2f}x{interval} {timing.kind} {by}{one}{share}"))
     parts.append(Text(f"reward {verdict.reward:.2f} (staged), {verdict.seconds:.2f} s", style="dim"))
     return Group(*parts)
+
+
+def _number(value: float | None) -> str:
+    """JSON knows no number that is not finite."""
+    return "no finite number" if value is None else f"{value:.7g}"
 
 
 def _stages(verdict: Verdict) -> Table:

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from tritonsmith.errors import UserError
+from tritonsmith.source import lines
 from tritonsmith.tasks.asserted import asserted
 from tritonsmith.types import Task
 
@@ -75,7 +76,7 @@ class TaskModule:
     def of(cls, task: Task) -> "TaskModule":
         """Execute the source; raises TaskError with the reason where it does not run."""
         file = f"<task {task.id} {hashlib.sha256(task.source.encode()).hexdigest()[:8]}>"
-        linecache.cache[file] = (len(task.source), None, task.source.splitlines(keepends=True), file)
+        linecache.cache[file] = (len(task.source), None, lines(task.source), file)
         names: dict[str, object] = {"__name__": "task", "__file__": file}
         try:
             exec(_code(task.source, file), names)

@@ -27,7 +27,8 @@ def optimize_file(config: Config, path: Path, model: bool, frontend: Path | None
     given: dict[Agent, Path | None] = {"frontend": frontend, "midend": midend}
     adapters: dict[Agent, Path] = {agent: folder for agent, folder in given.items() if folder is not None}
     agents = Agents(config, adapters) if model else None
-    config = as_trained(config, midend)
+    config = as_trained(config, midend).model_copy(deep=True)
+    config.verify.cache = None  # what is found is verified once more, and not looked up
     early = config.model_copy(deep=True)
     early.verify.until = "compile"
     with run.judges(config) as verifier, run.judges(early, beside=verifier) as compiles:

@@ -36,7 +36,10 @@ def compiled_ms(
         if key not in _known and kept is not None:
             _known.update({str(row["key"]): row["ms"] for row in jsonl.read(kept)})  # type: ignore[misc]
         if key not in _known:
-            _known[key] = _measure(task, model, sets, gpu, how)
+            try:
+                _known[key] = _measure(task, model, sets, gpu, how)
+            except torch.OutOfMemoryError:  # the GPU's, at this moment
+                return None
             if kept is not None:
                 jsonl.append(kept, json.dumps({"key": key, "task": task.id, "ms": _known[key]}))
         return _known[key]
@@ -50,6 +53,10 @@ def _measure(task: Task, model: nn.Module, sets: list[list[object]], gpu: Gpu, h
         estimate = watch.warm(calls, how.warmups)
     except Exception as error:  # Inductor fails on some modules in ways of its own
         _log.warning("torch.compile fails on %s: %s", task.id, error)
+        if isinstance(error.__cause__, torch.OutOfMemoryError):
+            raise error.__cause__ from error
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
         return None
     repeats = timing.calls_a_trial(estimate) if how.hide else 1
     with gpu.alone():

@@ -23,7 +23,7 @@ from tritonsmith.errors import UserError
 from tritonsmith.types import Verdict
 from tritonsmith.verify import form
 
-MACHINE = {"timeout", "memory", "protocol", "crash", "exit", "cuda", "clock", "task"}
+MACHINE = {"timeout", "memory", "protocol", "crash", "exit", "cuda", "clock", "task", "untold"}
 """Findings that another run, or another machine, may not make."""
 _ELSEWHERE = {"workers", "judges", "spare", "gpus", "cache"}
 """Settings that no verdict depends on; a setting that is added counts until it is named here."""
@@ -51,6 +51,8 @@ class Cache:
 
     def get(self, task: str, source: str | None) -> Verdict | None:
         """The verdict on a candidate for a task, both given as source."""
+        if not _is_text(source):
+            return None
         with self._lock:
             row = self._file.execute(
                 "SELECT source, verdict FROM verdicts WHERE key = ?", (self._key(task, source),)
@@ -62,7 +64,7 @@ class Cache:
 
     def put(self, task: str, source: str | None, verdict: Verdict) -> None:
         """Keep a verdict, unless it may be the machine's fault."""
-        if not lasting(verdict):
+        if not lasting(verdict) or not _is_text(source):
             return
         row = self._key(task, source), source, verdict.model_dump_json()
         with self._lock:
@@ -75,6 +77,11 @@ class Cache:
 
     def _key(self, task: str, source: str | None) -> str:
         return _digest([self._circumstances, task, form.program(source)])
+
+
+def _is_text(source: str | None) -> bool:
+    """Whether a source can be kept: one that was no UTF-8 has signs in it that no file takes."""
+    return source is None or not any("\ud800" <= sign <= "\udfff" for sign in source)
 
 
 def lasting(verdict: Verdict) -> bool:

@@ -23,6 +23,8 @@ from tritonsmith.verify.process.gpu import Gpu
 
 _CALLS, _WALL_SECONDS = 20, 0.005
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
+_QUESTIONS = 3
+"""Of no calls at all, the quickest of which says what a question takes."""
 _SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
 """Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
 device time they may have."""
@@ -205,7 +207,11 @@ class Turns:
         return timing.BUFFER if self._how.hide else 0.2e-3
 
     def wall(self, calls: int) -> float:
-        """Seconds a call takes by the judge's clock."""
+        """Seconds a call takes by the judge's clock, without what the question takes."""
+        asking = min(self._asked(0) for _ in range(_QUESTIONS))
+        return max(self._asked(calls) - asking, 0.0) / calls
+
+    def _asked(self, calls: int) -> float:
         start = time.perf_counter()
         self._talk.ask("cuda", {"do": "wall", "calls": calls})
-        return (time.perf_counter() - start) / calls
+        return time.perf_counter() - start

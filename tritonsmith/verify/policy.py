@@ -16,6 +16,7 @@ from tritonsmith.verify.static.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY
 from tritonsmith.verify.static.patches import patches
 from tritonsmith.verify.static.scopes import own_names
 from tritonsmith.verify.static.telltales import telltales
+from tritonsmith.verify.static.texts import misread
 
 Policy = Literal["strict", "lenient"]
 
@@ -86,10 +87,12 @@ def check_source(source: str, policy: Policy) -> list[Finding]:
     except (ValueError, RecursionError, MemoryError) as error:
         return [Finding(rule="syntax", message=f"not Python: {error}")]
     try:
+        texts = list(misread(source, tree))
         tree = without_dead_code(tree)
         tree.body = [node for node in tree.body if not _stricter(node)]
         module = Module(tree)
         found = [
+            *texts,
             *_structure(module),
             *_imports(module),
             *_names(tree),

@@ -96,15 +96,22 @@ class Sizes:
 
 
 T = TypeVar("T")
+_TRIES = 2
+"""How often what may pass is tried: each costs a task's candidates the whole limit."""
+
+
+class _Passing(TaskError):
+    """What another try may not meet: a busy machine, a process that was ended."""
 
 
 class _Once(Generic[T]):
-    """What is found at the first call, or why it cannot be; others wait meanwhile."""
+    """What is found at the first call, or why it cannot be; others wait meanwhile. What may pass is tried again."""
 
     def __init__(self, find: Callable[[], T]) -> None:
         self._find, self._lock = find, threading.Lock()
         self._found: list[T] = []
         self._error: str | None = None
+        self._left = _TRIES
 
     def __call__(self) -> T:
         with self._lock:
@@ -112,6 +119,9 @@ class _Once(Generic[T]):
                 try:
                     self._found.append(self._find())
                 except TaskError as error:
+                    self._left -= 1
+                    if isinstance(error, _Passing) and self._left > 0:
+                        raise
                     self._error = str(error)
             if not self._found:
                 raise TaskError(self._error or "")
@@ -173,7 +183,7 @@ class Sizing:
             reply = self._answered(task, known or self._start(), header)
         except wire.Closed as error:
             if known is None:
-                raise TaskError(f"task {task.id}: its reference ended the process it ran in") from error
+                raise _Passing(f"task {task.id}: its reference ended the process it ran in") from error
             return self._ask(task, which, full)  # it may have ended while it waited
         if isinstance(error := reply.get("error"), dict):
             raise TaskError(str(error.get("message")))
@@ -212,7 +222,7 @@ class Sizing:
             reply, _ = wire.receive(runner.channel, deadline, 0)
             answered = "error" not in reply
         except wire.WireTimeout as error:
-            raise TaskError(f"task {task.id}: its reference does not end within {self._limit:g} s") from error
+            raise _Passing(f"task {task.id}: its reference does not end within {self._limit:g} s") from error
         except wire.Closed:
             raise
         except wire.WireError as error:

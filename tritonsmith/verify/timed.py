@@ -5,6 +5,7 @@ Times nothing itself: that is `measure`'s. Whether the candidate is right was fo
 
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
@@ -36,6 +37,8 @@ class Timed:
 
     def predicted(self, scaled: Task, seen: dict[str, object], own: list[dict[str, object]] | None) -> Outcome:
         """What the roofline says of the launches that were `seen` on the `scaled` task, and of its `own` launches."""
+        if self._settings.target not in roofline.HARDWARE:
+            return Outcome(True, f"no prediction: what {self._settings.target} can do is not known here")
         small, real = roofline.footprint(scaled), roofline.footprint(self._task)
         if small is None or not seen:
             return Outcome(True, "no prediction: the reference does not run on tensors without data")
@@ -82,7 +85,7 @@ class Timed:
             return refused(changes)
         if isinstance(found, Finding):
             return refused([found])
-        timing = roofline.beside(found, self._task, rows(seen, "launches"), self._target)
+        timing = roofline.beside(found, self._task, rows(seen, "launches"), self._target, torch.cuda.get_device_name())
         return Outcome(True, f"measured {found.speedup.median:.2f}x", timing=timing)
 
     def _compiled_ms(self, gpu: Gpu) -> Callable[[nn.Module, list[list[object]]], float | None]:

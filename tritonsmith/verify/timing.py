@@ -195,7 +195,8 @@ def interleave(
             into.append(block(size))
         spent += 1e-3 * calls * (sum(theirs[-1]) + sum(ours[-1]))
         settled = not patience() or half_width(theirs, ours, preset) <= PRECISION
-        if spent > _MOST_SECONDS or (len(ours) >= preset.blocks and settled):
+        enough = len(ours) >= min(2, preset.blocks)  # a single turn of several has no interval: anything is significant
+        if (spent > _MOST_SECONDS and enough) or (len(ours) >= preset.blocks and settled):
             break
     return theirs, ours
 

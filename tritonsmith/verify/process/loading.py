@@ -13,6 +13,7 @@ from types import ModuleType
 import torch
 from torch import nn
 
+from tritonsmith.source import lines
 from tritonsmith.tasks.values import FLOAT8, continuous
 from tritonsmith.verify.process import wire
 
@@ -22,10 +23,9 @@ CANDIDATE = "candidate.py"
 
 def import_source(source: str) -> ModuleType:
     """The module that a source makes, whose lines tracebacks and `inspect` know."""
-    lines = source.splitlines(keepends=True)
     # No mtime: linecache then never looks for the file, and inspect.getsource, which @triton.jit
     # needs, is answered without anything written to the disk.
-    linecache.cache[CANDIDATE] = (len(source), None, lines, CANDIDATE)
+    linecache.cache[CANDIDATE] = (len(source), None, lines(source), CANDIDATE)
     spec = importlib.util.spec_from_loader("candidate", loader=None)
     if spec is None:
         raise RuntimeError("no module spec")

@@ -121,7 +121,7 @@ def judge(tool: Tool, report: Report, answer: dict[str, object] | None, ended: b
         return [Finding(rule="sanitizer", message=f"under {tool}: {message}"[:2000], line=line)]
     if answer is None or not report.complete:
         trouble = report.trouble or "the program it watched did not end as it should"
-        return [Finding(rule="sanitizer", message=f"compute-sanitizer's {tool} tells nothing: {trouble}")]
+        return [Finding(rule="untold", message=f"compute-sanitizer's {tool} tells nothing: {trouble}")]
     return []
 
 

@@ -95,13 +95,17 @@ class Stable:
         while True:
             folder = scratch.new()
             warm = Warm(self._zygote.start(self._limits(folder), folder, self._gpu))
-            wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
-            reply, _ = wire.receive(warm.runner.channel, deadline)
-            if "error" not in reply:
-                return warm
+            error: object
+            try:
+                wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
+                reply, _ = wire.receive(warm.runner.channel, deadline)
+                if "error" not in reply:
+                    return warm
+                error = reply["error"]
+                again = isinstance(error, dict) and lacks_memory(error)
+            except wire.WireError as died:  # of no candidate: there is none yet
+                error, again = died, True
             self.end(warm)
-            error = reply["error"]
-            lacking = isinstance(error, dict) and lacks_memory(error)
-            if not lacking or time.monotonic() + _PAUSE > deadline:
+            if not again or time.monotonic() + _PAUSE > deadline:
                 raise RuntimeError(f"a runner could not start on the GPU: {error}")
             time.sleep(_PAUSE)

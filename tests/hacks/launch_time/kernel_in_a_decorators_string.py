@@ -1,0 +1,33 @@
+# task: level1/relu
+# rule: kernel-text
+# What is compiled stands in a decorator's string; the interpreter runs what stands below it.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit(
+    do_not_specialize=[
+        '''
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+    """
+'''
+    ][:0]
+)
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    '''"""'''
+    "'''"  # "
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.maximum(tl.load(x_ptr + offsets, mask=mask), 0.0), mask=mask)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 1024),)](x, out, x.numel(), BLOCK=1024)
+        return out
