@@ -81,6 +81,13 @@ def test_no_task_of_the_suite_becomes_a_row_however_it_is_written() -> None:
     )
 
 
+def test_wrong_candidates_of_a_task_that_is_elsewhere_are_known_to_be() -> None:
+    chooser = choose.Chooser()
+    one, other = made(TRAIN[0], answer("a = 1")), made(HELDOUT, answer("b = 1"))
+    other.survey.form = one.survey.form
+    assert chooser.chosen(one) and chooser.elsewhere(other) and not chooser.elsewhere(one)
+
+
 def test_a_row_holds_prompt_plan_and_kernel() -> None:
     task = TRAIN[0]
     row = choose.row(made(task, answer("a = 1")), answer("a = 1"))

@@ -3,7 +3,7 @@ import pytest
 from tritonsmith.data.draw import CHUNK, Drawing
 from tritonsmith.data.split import split_of
 from tritonsmith.errors import UserError
-from tritonsmith.tasks.format import load_spec
+from tritonsmith.tasks.format import TaskModule, load_spec
 
 
 def test_a_chunk_is_always_the_same_and_chunks_differ() -> None:
@@ -26,6 +26,13 @@ def test_writings_share_a_graph_and_differ_in_text() -> None:
     assert len({item.task.graph for item in items}) == 3 and len(items) > 8
     assert len({item.task.source for item in items}) == len(items)
     assert [item.place for item in items] == list(range(len(items)))
+
+
+def test_every_writing_of_a_small_task_is_small() -> None:
+    """The second was of any size."""
+    items = Drawing("graphs:6:depth=1-2:sizes=small", styles=3).chunk(0) or []
+    elements = [max(one.numel() for one in TaskModule.of(item.task).inputs(0)) for item in items]  # type: ignore[attr-defined]
+    assert len(items) > 6 and max(elements) <= 1 << 16
 
 
 def test_a_generator_gives_all_splits_unless_one_is_asked_for() -> None:

@@ -96,3 +96,9 @@ def test_nothing_works_on_once_it_was_killed(tmp_path: Path) -> None:
         process.kill()
         _, left = psutil.wait_procs(mine, timeout=10)
         assert not left
+
+
+def test_a_folder_of_a_build_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"tasks": "graphs", "contrastive": false}')
+    with pytest.raises(UserError, match="holds drafts of other settings"):
+        draft.draft(tmp_path, 10)

@@ -26,6 +26,16 @@ def test_what_is_written_is_a_spec(tmp_path: Path) -> None:
     assert counts.tasks == 1 and counts.skipped == {"no text in column code": 1}
 
 
+def test_a_checkout_is_written_too(tmp_path: Path) -> None:
+    """Its results were read as rows of a data set."""
+    level = tmp_path / "bench" / "KernelBench" / "level1"
+    level.mkdir(parents=True)
+    (level / "1_Double.py").write_text(DOUBLE.source)
+    (tmp_path / "bench" / "results.json").write_text("{}")
+    assert write(f"kernelbench:{tmp_path / 'bench'}", tmp_path / "out").tasks == 1
+    assert [task.source for task in load_spec(str(tmp_path / "out"))] == [DOUBLE.source]
+
+
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:
     write(_jsonl(tmp_path), tmp_path / "out")
     assert json.loads((tmp_path / "out" / "skipped.jsonl").read_text()) == {

@@ -5,7 +5,9 @@ import logging
 import pytest
 
 from tritonsmith.config import ConfigError
+from tritonsmith.data import pairs
 from tritonsmith.data.rows import Row
+from tritonsmith.data.store import Answer
 from tritonsmith.data.survey import forms
 from tritonsmith.tasks import graphs
 from tritonsmith.train import leakage
@@ -69,6 +71,13 @@ def test_what_is_too_much_to_trace_is_said(caplog: pytest.LogCaptureFixture, mon
     with caplog.at_level(logging.WARNING):
         leakage.check([own()], [drawn()], "tasks.train")
     assert "only by its text" in caplog.text
+
+
+def test_a_row_of_a_task_without_a_graph_is_known_by_its_text() -> None:
+    """Its `graph` was empty, and empty ones are not looked at."""
+    made = pairs.row(own(), Answer(source="s", kind="candidate", plan="p", code="c"))
+    with pytest.raises(ConfigError, match="holds 1 of the held-out tasks"):
+        leakage.unleaked([made], [own()], "sft.data")
 
 
 def test_a_row_without_a_graph_is_known_by_its_form() -> None:

@@ -98,6 +98,8 @@ def test_its_settings_are_its_own(tmp_path: Path) -> None:
     assert config.midend.sft is not None and config.midend.sft.data == Config().sft.data
     with pytest.raises(ConfigError, match="speed"):
         midend.settings(make_config(tmp_path, "verify.timing=false"))
+    with pytest.raises(ConfigError, match="is not read"):  # which was so, and not said
+        midend.settings(make_config(tmp_path, "midend.sft.data=rows.jsonl", "midend.data=suite"))
 
 
 def test_gains_count_what_is_clearly_faster_alone(tasks: list[Task]) -> None:

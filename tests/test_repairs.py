@@ -133,3 +133,10 @@ def test_a_missing_file_of_records_is_a_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, wanted)
     assert done.exit_code == 2
     assert "no such file of records" in done.output
+
+
+def test_a_file_that_holds_no_records_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"key": "value"}\n')
+    wanted = ["data", "repairs", str(tmp_path / "rows.jsonl"), "--tasks", "suite", "--out", str(tmp_path / "out.jsonl")]
+    done = CliRunner().invoke(app, wanted)
+    assert done.exit_code == 2 and "holds no records of answers" in done.output

@@ -111,13 +111,13 @@ def data_repairs(
         raise UserError(f"no such file of records: {', '.join(missing)}")
     if not files and not plant:
         raise UserError("nothing to mend: name files of records, or plant bugs with --plant")
-    from tritonsmith import evaluate, jsonl
+    from tritonsmith import jsonl
     from tritonsmith.data.pairs import write_pairs
-    from tritonsmith.data.repairs import planted, repairs
+    from tritonsmith.data.repairs import planted, recorded, repairs
     from tritonsmith.tasks.format import load_spec
     from tritonsmith.verify.pool import Verifier
 
-    found = [record for path in files for record in evaluate.read(path)]
+    found = [record for path in files for record in recorded(path)]
     asked = {task.id: task for task in load_spec(tasks)}
     answers: dict[str, str] = {}
     right = {one.task: one.completion for one in reversed(found) if one.verdict.correct and one.task in asked}

@@ -38,13 +38,19 @@ class Chooser:
         for answer in made.answers:
             if answer.planted or answer.verdict is None or not answer.verdict.correct:
                 continue
-            if why := self._against(graph, shape, answer.program, made.survey.writing, split(made)):
+            if why := self._against(made, graph, shape, answer.program):
                 self.dropped[why] += 1
             else:
                 rows.append(answer)
         return rows
 
-    def _against(self, graph: str, shape: str, program: str, writing: str, own: Split) -> str:
+    def elsewhere(self, made: Made) -> bool:
+        """Whether an equal computation is in another split than a task's own."""
+        own = split(made)
+        return self._splits.get(made.survey.form or identity(made), own) != own
+
+    def _against(self, made: Made, graph: str, shape: str, program: str) -> str:
+        writing, own = made.survey.writing, split(made)
         if shape and shape in self.suite:
             return "the task is one of the suite"
         if self._splits.setdefault(shape or graph, own) != own:

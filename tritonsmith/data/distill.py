@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tritonsmith import jsonl
 from tritonsmith.data.pair import Miss, Pair
+from tritonsmith.data.split import told
 from tritonsmith.endpoint import Answer, Endpoint, EndpointError, Question
 from tritonsmith.errors import UserError
 from tritonsmith.extract import extract
@@ -246,7 +247,7 @@ class _Work:
             prompt=messages(task, self.style),
             completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.source)}],
             task=task.id,
-            graph=task.graph or "",
+            graph=told(task),
             level=task.level,
             sample=record.sample,
             teacher=self.endpoint.model or "",

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 from datasets import Dataset, Features, List, Value, disable_progress_bars
 from pebble import ProcessExpired, ProcessPool
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tritonsmith import jsonl
 from tritonsmith.cores import cores
@@ -108,7 +108,12 @@ def _agree(path: Path, settings: Settings) -> None:
     """Keep the settings of the first call; another one's must be the same."""
     if not path.exists():
         jsonl.write(path, settings.model_dump_json())
-    elif Settings.model_validate_json(path.read_text()) != settings:
+        return
+    try:
+        before = Settings.model_validate_json(path.read_text())
+    except ValidationError:
+        before = None  # what `build` wrote, for one
+    if before != settings:
         raise UserError(f"{path.parent} holds drafts of other settings; take another folder or remove it")
 
 

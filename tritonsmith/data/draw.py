@@ -62,7 +62,7 @@ class Drawing:
             drawn = graphs.from_spec(":".join([str(left), f"seed={seed}", *words]))
         except ValueError as error:
             raise UserError(f"{self.spec}: {error}") from error
-        return self._written(number, drawn, seed)
+        return self._written(number, drawn, seed, options.get("sizes") == "small")
 
     def most(self) -> int | None:
         """How many tasks there are, at most; None where a generator has no end."""
@@ -71,12 +71,12 @@ class Drawing:
             return len(_named(self.spec))
         return int(parts[0]) * self.styles if parts and parts[0].isdigit() else None
 
-    def _written(self, number: int, drawn: list[Task], seed: int) -> list[Item]:
+    def _written(self, number: int, drawn: list[Task], seed: int, small: bool = False) -> list[Item]:
         items: list[Item] = []
         for task in drawn:
             seen: set[str] = set()
             for style in range(self.styles):
-                written = task if style == 0 else _again(task, seed + style)
+                written = task if style == 0 else _again(task, seed + style, small)
                 if written.source not in seen:
                     seen.add(written.source)
                     items.append(Item(chunk=number, place=len(items), style=style, task=written))
@@ -88,6 +88,6 @@ def _named(spec: str) -> list[Task]:
     return load_spec(spec)
 
 
-def _again(task: Task, style: int) -> Task:
-    """The same graph in another writing."""
-    return graphs.task(graphs.Graph.parse(str(task.graph)), style)
+def _again(task: Task, style: int, small: bool) -> Task:
+    """The same graph in another writing, of sizes of the same kind."""
+    return graphs.task(graphs.Graph.parse(str(task.graph)), style, small)

@@ -114,13 +114,13 @@ def export(store: Store, settings: Settings, suite: frozenset[str], n: int | Non
         if n is not None and len(seen) >= n:
             break
         counting.task(made)
-        shape = made.survey.form
+        known = bool(made.survey.form) and made.survey.form in suite
         for answer in chooser.chosen(made)[: None if n is None else n - len(seen)]:
             row = choose.row(made, answer)
             counting.row(row)
             pairs[row.split].add(row)
-            seen.append((row.split, row.graph, answer.program, made.survey.writing, shape in suite and bool(shape)))
-        if settings.contrastive and not (shape and shape in suite):
+            seen.append((row.split, row.graph, answer.program, made.survey.writing, known))
+        if settings.contrastive and not known and not chooser.elsewhere(made):
             for other in choose.contrastive_rows(made):
                 wrong.add(other)
     for parts in (*pairs.values(), wrong):

@@ -14,6 +14,7 @@ from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.pairs import kept_rows
 from tritonsmith.data.rows import Row
+from tritonsmith.data.split import told
 from tritonsmith.prompts import Style, as_asked, midend_messages, render_completion
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Job, Verifier
@@ -39,7 +40,7 @@ def row(task: Task, improvement: Improvement, before: Verdict, style: Style) -> 
         prompt=midend_messages(task, improvement.before.source, before, style),
         completion=[{"role": "assistant", "content": answer}],
         task=task.id,
-        graph=task.graph or "",
+        graph=told(task),
     )
 
 

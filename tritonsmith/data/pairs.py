@@ -11,6 +11,7 @@ from pathlib import Path
 from tritonsmith import jsonl
 from tritonsmith.data import work
 from tritonsmith.data.rows import Row
+from tritonsmith.data.split import told
 from tritonsmith.data.store import Answer
 from tritonsmith.progress import bar
 from tritonsmith.prompts import Style, as_asked, messages, render_completion
@@ -62,7 +63,7 @@ def row(task: Task, answer: Answer, style: Style = "bare") -> Row:
         prompt=messages(task, style),
         completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.code)}],
         task=task.id,
-        graph=task.graph or "",
+        graph=told(task),
     )
 
 

@@ -9,14 +9,28 @@ habits. Does not say how such rows are mixed with others.
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from pathlib import Path
 
+from pydantic import ValidationError
+
+from tritonsmith import evaluate
 from tritonsmith.data.mutate import mutate
 from tritonsmith.data.rows import Row
+from tritonsmith.data.split import told
+from tritonsmith.errors import UserError
 from tritonsmith.extract import extract
 from tritonsmith.progress import bar
 from tritonsmith.prompts import Message, Style, messages, replied
 from tritonsmith.types import Candidate, Record, Task
 from tritonsmith.verify.pool import Job, Verifier
+
+
+def recorded(path: Path) -> list[Record]:
+    """What a file of records holds; raises UserError for another file."""
+    try:
+        return evaluate.read(path)
+    except ValidationError as error:
+        raise UserError(f"{path} holds no records of answers: {error.errors()[0]['msg']}") from error
 
 
 def repairs(
@@ -101,4 +115,4 @@ def likeness(one: str, other: str) -> float:
 
 def _row(task: Task, prompt: list[Message], answer: str) -> Row:
     said = [{"role": "assistant", "content": answer}]
-    return Row(prompt=prompt, completion=said, task=task.id, graph=task.graph or "")
+    return Row(prompt=prompt, completion=said, task=task.id, graph=told(task))

@@ -26,5 +26,5 @@ def source(name: str) -> Source:
         raise UserError(f"there is no source of answers {name!r}: write {', '.join(SOURCES)} or module:function")
     try:
         return getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise UserError(f"source {name}: {error}") from error

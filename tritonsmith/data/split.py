@@ -17,6 +17,11 @@ def split_of(task: Task, form: str = "") -> Split:
     return by_hash(form or task.source)
 
 
+def told(task: Task) -> str:
+    """What tells a task from others where nothing is traced: its graph, or else its text."""
+    return task.graph or task.source.strip()
+
+
 def by_hash(text: str) -> Split:
     """Two of a hundred for validation, a tenth held out, the rest for training."""
     number = int(hashlib.sha256(text.encode()).hexdigest(), 16)

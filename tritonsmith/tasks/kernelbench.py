@@ -24,10 +24,13 @@ def load(rest: str) -> list[Task]:
 
 
 def convert(rest: str) -> Iterator[Task | Skipped]:
-    """The tasks of a data set, and the rows that are none, in its order."""
+    """The tasks of a data set, and the rows that are none, in its order; or those of a checkout."""
     where, _, level = rest.partition(":")
     if not where:
         raise TaskError("kernelbench: name a checkout, a data set or a hub id")
+    if (root := _checkout(Path(where))) is not None:
+        yield from _files(root, level, rest)
+        return
     if level and not (level.startswith("level") and level[5:].isdigit()):
         raise TaskError(f"kernelbench:{rest}: there is no {level}; write level1, level2, ...")
     for place, row in enumerate(hub.rows(where)):

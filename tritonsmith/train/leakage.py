@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tritonsmith.config import ConfigError
 from tritonsmith.data.rows import Row
+from tritonsmith.data.split import told
 from tritonsmith.data.survey import forms
 from tritonsmith.types import Task
 
@@ -23,25 +24,21 @@ _FORM = re.compile(r"[0-9a-f]{16}")
 
 def check(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
     """Raise ConfigError where a held-out task is one of `train`, too, which comes from the setting `name`."""
-    known = {_told(task) for task in train}
-    leaked = [task.id for task in heldout if _told(task) in known] or _of_one_form(train, heldout, name)
+    known = {told(task) for task in train}
+    leaked = [task.id for task in heldout if told(task) in known] or _of_one_form(train, heldout, name)
     if leaked:
         raise ConfigError(f"tasks.heldout: {len(leaked)} of its tasks are in {name} too, such as {leaked[0]}")
 
 
 def unleaked(rows: list[Row], heldout: Sequence[Task], name: str) -> list[Row]:
     """The rows, none of which may be of a held-out task; raises ConfigError where one is."""
-    learnt = {row.graph for row in rows if row.graph}
-    own = {_told(task) for task in heldout}
+    learnt = {row.graph.strip() for row in rows if row.graph}
+    own = {told(task) for task in heldout}
     if any(_FORM.fullmatch(graph) for graph in learnt):
         own |= set(forms(heldout)) - {""}
     if leaked := learnt & own:
         raise ConfigError(f"{name} holds {len(leaked)} of the held-out tasks, such as {min(leaked)}")
     return rows
-
-
-def _told(task: Task) -> str:
-    return task.graph or task.source.strip()
 
 
 def _of_one_form(train: Sequence[Task], heldout: Sequence[Task], name: str) -> list[str]:

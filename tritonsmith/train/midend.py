@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tritonsmith import credit, evaluate, jsonl
-from tritonsmith.config import Config, ConfigError
+from tritonsmith.config import Config, ConfigError, SftConfig
 from tritonsmith.data.faster_rows import write_rows
 from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
@@ -44,6 +44,9 @@ def settings(config: Config) -> Config:
     """
     if not config.verify.timing or config.verify.until != "timing":
         raise ConfigError("the mid-end is rewarded by speed: leave verify.timing and verify.until as they are")
+    given = config.midend.sft.data if config.midend.sft is not None else config.midend.data
+    if given not in (config.midend.data, SftConfig().data):
+        raise ConfigError(f"midend.sft.data = {given!r} is not read: the mid-end's rows are those of midend.data")
     own = config.model_copy(deep=True)
     own.run.dir = config.run.dir / FOLDER
     own.reward.scheme = "midend"

@@ -216,6 +216,8 @@ def main(
     if pairs:
         ranks.first(lambda: build(out / "data", pairs, tasks=source, seed=seed) and None)
         folders.append(out / "data")
+    if tasks and packed and not folders:
+        raise UserError("--check leaves out what was learnt, which packed rows do not tell: give --data, too")
     if pack_only and not packed:
         raise UserError("--pack-only needs a file to pack into: give --packed")
     model = train(
@@ -236,8 +238,9 @@ def main(
     if pack_only or not ranks.is_first():
         return
     if tasks.isdigit():
-        chosen = rows.heldout(folders, int(tasks))
-        check(model, [task for task, _ in chosen], samples, out, {task.id: family for task, family in chosen})
+        families = {task.id: (task, family) for task, family in rows.heldout(folders, int(tasks))}
+        left = unseen([task for task, _ in families.values()], rows.forms(folders))
+        check(model, left, samples, out, {task.id: families[task.id][1] for task in left})
     elif tasks:
         check(model, unseen(load_spec(tasks), rows.forms(folders)), samples, out)
 
