@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from tritonsmith.source import lines, walk
+from tritonsmith.source import lines
 from tritonsmith.types import Finding
 
 _HEAD = re.compile(r"^def\s+\w+\s*\(", re.MULTILINE)
@@ -20,7 +20,7 @@ _HEAD = re.compile(r"^def\s+\w+\s*\(", re.MULTILINE)
 def misread(source: str, tree: ast.Module) -> Iterator[Finding]:
     """A finding for each function that has another head, in Triton's eyes, than its own."""
     written = lines(source)
-    for node in walk(tree):
+    for node in ast.walk(tree):  # not `source.walk`, which is kept with a tree, and this one is pruned afterwards
         if not isinstance(node, ast.FunctionDef):
             continue
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
