@@ -249,7 +249,7 @@ def judge(
     for out in outs:
         result = Result.of(out)
         settings = json.loads((out / "settings.json").read_text())
-        found = tasks_of(tasks, {name: settings[name] for name in ("train", *SETS)}, workers)
+        found = tasks_of(tasks, {name: settings[name] for name in SETS}, workers)
         jsonl.write(out / DEPTHS, json.dumps(depths(found["deep"])))
         Evaluation(out, result.config, found).judge(POINTS, workers, cache)
         Result.of(out).write()

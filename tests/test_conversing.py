@@ -17,7 +17,7 @@ from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import read
 from tritonsmith.train import grpo
 from tritonsmith.train.generate import Sampler
-from tritonsmith.train.rewarding import KernelReward
+from tritonsmith.train.rewarding import BITS, KernelReward
 from tritonsmith.train.rollout import Rollout
 from tritonsmith.train.stage import Stage
 from tritonsmith.types import Candidate, Finding, Interval, Record, StageResult, Task, Timing, Verdict
@@ -133,7 +133,7 @@ def test_rows_of_a_conversation_are_numbered_recorded_and_scored_together(tmp_pa
     batch.close()
     function.due, logged = batch, []
     scores = function([], [], names, None, lambda name, value: logged.append((name, value)))
-    assert scores == pytest.approx([0.5 + 0.4 * 0.7, 0.7, 0.7 * 1.4, None])
+    assert scores == pytest.approx([0.5 + 0.4 * 0.7, 0.7, 0.7 * 1.4, None], abs=0.5**BITS)
     records = [(one.step, one.sample, one.turn, one.verdict.correct) for one in read(tmp_path / "records.jsonl")]
     assert records == [(5, 0, 1, False), (5, 1, 1, True), (5, 0, 2, True)]
     assert referee.judged == [wrong, right]  # the same code again has its verdict already
@@ -169,7 +169,7 @@ def test_what_the_verifier_fails_at_in_a_later_turn_is_left_out(tmp_path: Path) 
     assert len(batch.heard()) == 2
     batch.add(1, code("1"))
     function.due = batch
-    assert function([], [], ["t0"] * 4, None, lambda *_: None) == pytest.approx([0.7, None, 0.7, None])
+    assert function([], [], ["t0"] * 4, None, lambda *_: None) == pytest.approx([0.7, None, 0.7, None], abs=0.5**BITS)
 
 
 # -- training

@@ -65,13 +65,17 @@ def test_ctrl_c_leaves_a_run_that_goes_on_and_is_judged_elsewhere(
     before = lines(steps)
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl
+    from rl_training import file_name
 
     with pytest.raises(UserError, match="holds results with deep = "):  # which would be mixed
         rl.app([*command(tmp_path, tiny_folder, 1.0), "--deep=graphs:5:seed=9:depth=1"], standalone_mode=False)
     # The budget is spent already: training ends after the next step.
     rl.app([*command(tmp_path, tiny_folder, 1e-6), "--judge-later"], standalone_mode=False)
     assert lines(steps)[: len(before)] == before != lines(steps)
+    trained_on = tmp_path / "tasks" / f"{file_name(TASKS[0].removeprefix('--train='))}.jsonl"
+    trained_on.unlink()
     rl.judge([tmp_path / "run"], workers=1, tasks=tmp_path / "tasks")
+    assert not trained_on.exists()  # forty thousand tasks may be hours
     assert "grpo, staged, seed 0" in capsys.readouterr().out
     assert set(json.loads((tmp_path / "run" / "depths.json").read_text()).values()) == {1}
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -179,8 +183,8 @@ def test_runs_of_other_numbers_are_another_setting(
     assert "2 seeds" not in said
     assert "grpo, binary, lr 1e-05, seed 0" in said and "grpo, binary, lr 2e-05, seed 1" in said
     said = " ".join(said.split())
-    assert "lr 1e-05, its end above that of grpo, binary, lr 2e-05, points: deep -50.0" in said
-    assert "lr 2e-05, its end above that of grpo, staged, points: deep +50.0" in said
+    assert "lr 1e-05, the end of these runs above that of grpo, binary, lr 2e-05, points: deep -50.0" in said
+    assert "lr 2e-05, the end of these runs above that of grpo, staged, points: deep +50.0" in said
 
 
 def test_runs_that_differ_beyond_their_method_are_no_seeds_of_one_setting(

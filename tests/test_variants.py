@@ -1,5 +1,6 @@
 """The inputs a candidate is tried on: labels, sizes, precisions, distributions, layouts, and what tasks rely on."""
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -368,9 +369,18 @@ def test_what_is_positive_otherwise_stays_so() -> None:
             assert torch.equal(_redistributed(positive, "negative"), positive)
 
 
-def test_rising_values_are_larger_in_the_end() -> None:
-    risen = _redistributed(torch.randn(64, 48, generator=torch.Generator().manual_seed(0)), "rising")
-    assert float(risen[:, 24:].abs().max()) > float(risen[:, :8].abs().max()) * 3
+@pytest.mark.parametrize("draw", [torch.randn, torch.rand])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float16])
+def test_rising_values_outgrow_every_other_block_whatever_was_drawn(
+    draw: Callable[..., torch.Tensor], kind: torch.dtype
+) -> None:
+    """By so much that `exp` overflows: what was drawn as noise did so nine times of ten."""
+    for seed in range(100):
+        drawn = draw(2, 1537, generator=torch.Generator().manual_seed(seed)).to(kind)
+        rows = _redistributed(drawn, "rising").float()
+        assert float(rows[0, 1024:].max() - rows[0, :1024].max()) > 88
+        assert float(rows[1, :1024].max() - rows[1, 1024:].max()) > 88  # what keeps the last block alone
+        assert bool((rows >= 0).all()) == (draw is torch.rand)
 
 
 def test_bytes_and_truths_are_no_great_whole_numbers() -> None:

@@ -43,6 +43,9 @@ LARGE = 128.0
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
+PEAK = 6.0
+"""What rows of rising values end with, by their root mean square: more than 88 beyond all of another block's, where
+`exp` overflows, with `LARGE_HALVES` too, and a square that float16 holds."""
 GREAT = {torch.int64: 1 << 30, torch.int32: 1 << 30, torch.int16: 1 << 14}
 """Bound on great whole numbers by their type: of 64 bits they fit into 32, so that flags and labels may be compared
 there. Shorter ones are pixels, and quantised values of which only a few may be meant."""
@@ -272,8 +275,7 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "rising" and (least < 0 < most or drawn):
-        last = torch.arange(1, tensor.shape[-1] + 1, dtype=tensor.dtype, device=tensor.device) / tensor.shape[-1]
-        return tensor * last * (LARGE_HALVES if tensor.dtype == torch.float16 else LARGE)
+        return _rising(tensor) * (LARGE_HALVES if tensor.dtype == torch.float16 else LARGE)
     if values in ("rising", "large"):
         unit = drawn and most <= 1
         factor = LARGE_HALVES if tensor.dtype == torch.float16 and not unit else LARGE
@@ -281,6 +283,20 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
     return tensor.where(tensor.abs() > SPARSE * _rms(tensor), zero)
+
+
+def _rising(tensor: torch.Tensor) -> torch.Tensor:
+    """Values that grow along every row, every second one from its end to its beginning, up to a peak: of what is drawn
+    as noise a block's largest value may be another one's too, whatever a loop carries over. A peak of either sign where
+    there are values of either sign."""
+    rows = tensor.reshape(-1, tensor.shape[-1])
+    grown = rows * (torch.arange(1, rows.shape[1] + 1, dtype=tensor.dtype, device=tensor.device) / rows.shape[1]) ** 2
+    peak = PEAK * _rms(tensor)
+    grown[:, -1] = peak
+    if rows.shape[1] > 2 and float(tensor.min()) < 0:
+        grown[:, -2] = -peak
+    grown[1::2] = grown[1::2].flip(1)
+    return grown.reshape(tensor.shape)
 
 
 def _rms(tensor: torch.Tensor) -> torch.Tensor:
