@@ -4,6 +4,7 @@ import pytest
 from judging import SUITE
 
 from tritonsmith.tasks import traced
+from tritonsmith.tasks.traced_form import form
 from tritonsmith.types import Task
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n"
@@ -27,7 +28,7 @@ def text(one: Task) -> str:
 def canonical(one: Task) -> str:
     found = traced.trace(one)
     assert found is not None
-    return found.canonical()
+    return form(found)
 
 
 def test_every_task_of_the_suite_is_traced() -> None:
@@ -103,3 +104,44 @@ def test_canonical_form_ignores_sizes_and_writing(other: Task) -> None:
 )
 def test_canonical_form_tells_computations_apart(other: Task) -> None:
     assert canonical(other) != canonical(task("return torch.relu(x).sum(dim=1)"))
+
+
+PAIR = "torch.randn(8, 16), torch.randn(8, 16)"
+
+
+@pytest.mark.parametrize(
+    ("forward", "others"),
+    [
+        ("return x.square()", ["return x ** 2", "return torch.pow(x, 2.0)"]),
+        ("return torch.maximum(x, rest[0])", ["return torch.max(x, rest[0])", "return torch.maximum(rest[0], x)"]),
+        ("return torch.tanh(x) + rest[0]", ["return rest[0] + torch.tanh(x)"]),
+        ("return x.tanh() - rest[0].exp()", ["a = rest[0].exp(); return x.tanh() - a"]),
+        ("return x.tanh() * rest[0].exp()", ["a = rest[0].exp(); return a * x.tanh()"]),
+        ("return x.aminmax()[1] - x.mean()", ["a = x.mean(); return x.aminmax()[1] - a"]),
+        ("return (x - 1.0) * rest[0]", ["return (x - 1) * rest[0]", "return rest[0] * (x - 1)"]),
+        (
+            "return F.cosine_similarity(x, rest[0])",
+            ["return F.cosine_similarity(x, rest[0], dim=-1)", "return F.cosine_similarity(x, rest[0], 1)"],
+        ),
+    ],
+)
+def test_canonical_form_knows_some_spellings(forward: str, others: list[str]) -> None:
+    assert {canonical(task(other, PAIR)) for other in others} == {canonical(task(forward, PAIR))}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("return x - rest[0].tanh()", "return rest[0].tanh() - x.tanh()"),
+        ("return x * x", "return x * rest[0]"),
+        ("return x.aminmax()[1]", "return x.aminmax()[0]"),
+        ("a = x + 1; x.mul_(2); return a", "x.mul_(2); return x + 1"),
+        ("return torch.add(x.tanh(), x, alpha=2)", "return torch.add(x, x.tanh(), alpha=2)"),
+        ("return x.tanh() + x", "return x.tanh() + rest[0]"),
+        ("return x.sum(0)", "return x.sum(1)"),
+        ("return torch.max(x, rest[0])", "return torch.min(x, rest[0])"),
+        ("return x ** 2", "return x ** 3"),
+    ],
+)
+def test_what_may_change_places_is_no_other_computation(one: str, other: str) -> None:
+    assert canonical(task(one, PAIR)) != canonical(task(other, PAIR))

@@ -30,6 +30,7 @@ from tritonsmith.data.workers import CONVERT_SECONDS, Workers, workers
 from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
+from tritonsmith.tasks.traced_form import EDITION
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ def _most(settings: Settings) -> int:
 def _suite(store: Store) -> frozenset[str]:
     """The canonical forms of the built-in suite, which may not be trained on; traced once and kept."""
     tasks = load_spec("suite")
-    digest = hashlib.sha256("\n".join(task.source for task in tasks).encode()).hexdigest()
+    digest = hashlib.sha256("\n".join([str(EDITION), *(task.source for task in tasks)]).encode()).hexdigest()
     path = store.out / "suite.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     if kept.get("digest") != digest:

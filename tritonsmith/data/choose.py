@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from tritonsmith.data.rows import ContrastiveRow, PairRow, Split, Summary
 from tritonsmith.data.split import split_of
 from tritonsmith.data.store import Answer, Made
+from tritonsmith.data.suite import of_suite
 from tritonsmith.prompts import messages, render_completion
 from tritonsmith.types import Verdict
 from tritonsmith.verify.cache import MACHINE
@@ -51,7 +52,7 @@ class Chooser:
 
     def _against(self, made: Made, graph: str, shape: str, program: str) -> str:
         writing, own = made.survey.writing, split(made)
-        if shape and shape in self.suite:
+        if of_suite(made.item.task, shape, self.suite):
             return "the task is one of the suite"
         if self._splits.setdefault(shape or graph, own) != own:
             return "an equal computation is in another split"

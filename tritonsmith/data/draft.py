@@ -26,14 +26,13 @@ from tritonsmith.data.pair import Pair
 from tritonsmith.data.sources import source
 from tritonsmith.data.split import split_of
 from tritonsmith.data.store import said
-from tritonsmith.data.survey import forms
+from tritonsmith.data.suite import of_suite, suite_forms
 from tritonsmith.data.work import start
 from tritonsmith.data.workers import DRAW_SECONDS, PRELOADED, RENEWAL
 from tritonsmith.errors import UserError
 from tritonsmith.progress import bar
 from tritonsmith.prompts import messages, render_completion
-from tritonsmith.tasks import traced
-from tritonsmith.tasks.format import load_spec
+from tritonsmith.tasks import traced, traced_form
 from tritonsmith.types import Task
 
 log = logging.getLogger(__name__)
@@ -95,7 +94,7 @@ def draft(
     _agree(out / "settings.json", settings)
     for left in folder.glob("*.partial"):
         left.unlink()
-    suite = frozenset(forms(load_spec("suite"))) - {""}
+    suite = suite_forms()
     found = 0
     with bar("drafts", n) as advance:
         for count in _shards(folder, settings, suite, n, processes or cores()):
@@ -174,8 +173,8 @@ def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) ->
 def _rows(task: Task, names: str, suite: frozenset[str]) -> Iterator[dict[str, object]]:
     """The drafts of a task, one of each source that answers; none where it may not be trained on."""
     trace = traced.trace(task)
-    form = trace.canonical() if trace else ""
-    if form in suite or split_of(task, form) != "train":
+    form = traced_form.form(trace) if trace else ""
+    if split_of(task, form) != "train" or of_suite(task, form, suite):
         return
     for name in names.split(","):
         answer = _answer(name, task)

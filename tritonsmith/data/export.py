@@ -18,6 +18,7 @@ from tritonsmith.data import card, choose
 from tritonsmith.data.census import Census, Counting
 from tritonsmith.data.rows import SPLITS, Split
 from tritonsmith.data.store import Settings, Store, said
+from tritonsmith.data.suite import of_suite
 
 PART = 10_000
 """Rows a Parquet file."""
@@ -114,7 +115,7 @@ def export(store: Store, settings: Settings, suite: frozenset[str], n: int | Non
         if n is not None and len(seen) >= n:
             break
         counting.task(made)
-        known = bool(made.survey.form) and made.survey.form in suite
+        known = of_suite(made.item.task, made.survey.form, suite)
         for answer in chooser.chosen(made)[: None if n is None else n - len(seen)]:
             row = choose.row(made, answer)
             counting.row(row)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tritonsmith.data.store import Survey
-from tritonsmith.tasks import traced
+from tritonsmith.tasks import traced, traced_form
 from tritonsmith.tasks.graphs.graph import Graph
 from tritonsmith.types import Task
 from tritonsmith.verify.form import program
@@ -38,7 +38,7 @@ def survey(task: Task) -> Survey:
     """Survey a task; the part that needs a trace stays empty where there is none."""
     trace = traced.trace(task)
     operators = [operation.name for operation in trace.operations] if trace else []
-    form = trace.canonical() if trace else ""
+    form = traced_form.form(trace) if trace else ""
     depth = sum(name not in _GLUE for name in operators)
     return Survey(
         family=_family(operators),
@@ -51,7 +51,7 @@ def survey(task: Task) -> Survey:
 
 def forms(tasks: Sequence[Task]) -> list[str]:
     """The canonical forms of tasks, empty for those that cannot be traced."""
-    return [trace.canonical() if (trace := traced.trace(task)) else "" for task in tasks]
+    return [traced_form.form(trace) if (trace := traced.trace(task)) else "" for task in tasks]
 
 
 def _depth(task: Task) -> int:

@@ -8,11 +8,9 @@ Not here: code from a trace (`data.inductor`, `data.lower`), sizes that vary, co
 task that cannot be traced has no trace: `trace` gives None, and who asked does without.
 """
 
-import hashlib
 import inspect
 import logging
 import operator
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,7 +38,7 @@ _DTYPES = {
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool",
 }  # fmt: skip
 
-_SIZES = {
+SIZES = {
     "size",
     "sizes",
     "shape",
@@ -52,12 +50,10 @@ _SIZES = {
     "length",
     "split_size",
 }
-"""Arguments that say how large, not what: left out of the canonical form."""
+"""Arguments that say how large, not what."""
 
 _TRANSPARENT = {"detach", "alias", "lift_fresh", "lift_fresh_copy"}
 """Operators that give their argument back."""
-
-_DIMENSIONS = {"dim", "dims", "dim0", "dim1", "start_dim", "end_dim"}
 
 _UNSAID = {"device", "pin_memory", "layout", "cudnn_enabled"}
 """Arguments that say where and how, not what."""
@@ -94,41 +90,6 @@ class Trace:
             lines.append(f"... {len(self.operations) - MOST_LINES} more operators")
         result = ", ".join(self.returned)
         return "\n".join([*lines, f"return {result}" if len(self.returned) == 1 else f"return ({result})"])
-
-    def canonical(self) -> str:
-        """A hash of operators, wiring, constants and dtypes: the same for every size, name and style of writing."""
-        names: dict[str, str] = {}
-        for operation in self.operations:
-            for operand in operation.operands:
-                if not operand.startswith("%"):
-                    names.setdefault(operand, f"leaf{len(names)}:{self._kind(operand)}")
-        parts = []
-        for operation in self.operations:
-            kept = [f"{key}={self._place(operation, key, text)}" for key, text in operation.attributes]
-            kept = [text for text in kept if text.partition("=")[0] not in _SIZES]
-            operands = [names.get(operand, operand) for operand in operation.operands]
-            parts.append(f"{_functional(operation.name)}({','.join([*operands, *kept])})")
-        parts.append(",".join(names.get(name, name) for name in self.returned))
-        return hashlib.sha256(";".join(parts).encode()).hexdigest()[:16]
-
-    def _place(self, operation: Operation, key: str, text: str) -> str:
-        """An attribute's text; a dimension counted from the end is counted from the front."""
-        if key not in _DIMENSIONS or "-" not in text or not operation.operands:
-            return text
-        rank = _rank(self._type_of(operation.operands[0])) + (operation.name in ("unsqueeze", "stack"))
-        return re.sub(r"-\d+", lambda found: str(int(found[0]) + rank), text)
-
-    def _type_of(self, operand: str) -> str:
-        """The type of a leaf or of an operation's output."""
-        if operand in self.leaves:
-            return self.leaves[operand]
-        index, _, output = operand.removeprefix("%").partition(".")
-        return self.operations[int(index)].outputs[int(output or 0)]
-
-    def _kind(self, leaf: str) -> str:
-        """Give a leaf's dtype and number of dimensions."""
-        kind = self.leaves[leaf]
-        return f"{kind.partition('[')[0]}{_rank(kind)}"
 
     def _line(self, index: int, operation: Operation, shown: set[str]) -> str:
         arguments = []
@@ -354,7 +315,7 @@ def _attributes(node: fx.Node, schema: torch.FunctionSchema) -> Iterator[tuple[s
         value: object = node.args[i] if i < len(node.args) else node.kwargs.get(argument.name, argument.default_value)
         if value is None or argument.name in _UNSAID or any(True for _ in _nodes(value)):
             continue
-        text = _plain(value, short=argument.name not in _SIZES)
+        text = _plain(value, short=argument.name not in SIZES)
         if text != _plain(argument.default_value):
             yield argument.name, text
 
@@ -377,12 +338,7 @@ def _plain(value: object, short: bool = True) -> str:
     return repr(value) if isinstance(value, bool | int | float | str | None) else str(value)
 
 
-def _functional(name: str) -> str:
-    """`relu` for `relu_`: in place or not, the same is computed."""
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
-
-
-def _rank(kind: str) -> int:
+def rank(kind: str) -> int:
     """How many dimensions a type such as `f32[16,128]` has."""
     sizes = kind.partition("[")[2].rstrip("]")
     return len(sizes.split(",")) if sizes else 0
