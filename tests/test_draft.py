@@ -72,6 +72,13 @@ def test_a_call_writes_all_that_the_tasks_give_and_goes_on_from_there(tmp_path: 
         draft.draft(tmp_path, 1000, tasks="graphs:40", seed=5, processes=1)
 
 
+def test_tasks_of_which_none_can_be_drafted_are_a_line(tmp_path: Path) -> None:
+    """The call drew on for ever."""
+    with pytest.raises(UserError, match="shards in a row without a draft"):
+        draft.draft(tmp_path, 10, tasks="graphs:depth=1:families=pointwise:split=heldout", processes=2)
+    assert not list((tmp_path / "train").iterdir())
+
+
 def test_a_check_leaves_out_what_computes_the_same_as_a_draft(path: Path) -> None:
     learnt = rows.forms([path.parent.parent])
     assert learnt == set(parquet.read_table(path)["form"].to_pylist())

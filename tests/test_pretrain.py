@@ -23,7 +23,7 @@ from tritonsmith.errors import UserError
 from tritonsmith.train import models
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain import __main__ as command
-from tritonsmith.train.pretrain import loop, packing, rows
+from tritonsmith.train.pretrain import loop, packing, prepare, rows
 from tritonsmith.train.pretrain.model import block_mask, dense_mask, losses_of, weights
 from tritonsmith.train.pretrain.optimizer import Optimizers, scale
 
@@ -138,8 +138,18 @@ def test_only_completions_count_unless_prompts_are_asked_for(packed: packing.Pac
 def test_longer_documents_are_left_out(words: PreTrainedTokenizerFast) -> None:
     few = packing.pack(words, [*DOCUMENTS, document("z" * 99, "w")], 64)
     assert words.encode("z")[0] not in few.ids
+    assert packing.pack(words, DOCUMENTS, 2).ids.shape == (0, 2)
     with pytest.raises(UserError, match="no document is as short"):
-        packing.pack(words, DOCUMENTS, 2)
+        prepare.prepare(words, DOCUMENTS, 2, 0, 0, 1)
+
+
+def test_a_part_of_long_documents_alone_ends_nothing(
+    words: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "PART", 1)
+    long = document("z" * 99, "w")
+    packed = prepare.prepare(words, [DOCUMENTS[0], long, DOCUMENTS[1]], 64, 0, 0, 1)
+    assert packed.documents == 2
 
 
 # -- tokens

@@ -53,6 +53,18 @@ def test_what_has_no_right_answer_or_is_no_task_of_ours_gives_no_row() -> None:
     assert repairs([_record("three", WRONG, False), _record("three", RIGHT, True)], TASKS, "bare") == []
 
 
+def test_an_answer_to_another_writing_of_a_task_gives_no_row() -> None:
+    """A generator's task has the same id in each; the answer's names, and what is said of it, are of the other one."""
+    own, other = TASKS["one"].writing, TASKS["one"].model_copy(update={"source": "# another\n" + double()}).writing
+    written = [
+        one.model_copy(update={"writing": own}) for one in (_record("one", WRONG, False), _record("one", RIGHT, True))
+    ]
+    assert len(repairs(written, TASKS, "bare")) == 2
+    for at in range(2):
+        changed = [one.model_copy(update={"writing": other}) if i == at else one for i, one in enumerate(written)]
+        assert repairs(changed, TASKS, "bare") == []
+
+
 def test_a_right_answer_alone_gives_no_row() -> None:
     assert repairs([_record("one", RIGHT, True)], TASKS, "bare") == []
 

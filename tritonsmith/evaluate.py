@@ -117,13 +117,14 @@ def candidate(task: Task, sample: int, completion: str) -> Candidate:
     return Candidate(task=task.id, sample=sample, source=extract(completion).source, completion=completion)
 
 
-def recorded(task: Task, candidate: Candidate, verdict: Verdict, phase: str, step: int, turn: int = 1) -> Record:
+def recorded(task: Task, candidate: Candidate, verdict: Verdict, phase: str, step: int = 0, turn: int = 1) -> Record:
     """The record of a candidate that was judged."""
     return Record(
         phase=phase,
         step=step,
         turn=turn,
         task=task.id,
+        writing=task.writing,
         level=task.level,
         sample=candidate.sample,
         completion=candidate.completion or "",

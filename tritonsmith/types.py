@@ -3,6 +3,7 @@
 Does not decide anything: verdicts are made by `verify.funnel`, rewards by `reward`.
 """
 
+from hashlib import sha256
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +29,11 @@ class Task(_Data):
     """Python source with `Model`, `get_inputs` and `get_init_inputs`."""
     graph: str | None = None
     """Canonical operator graph where the generator knows it; splits are made by it."""
+
+    @property
+    def writing(self) -> str:
+        """What tells this text from other writings of the same graph, which have the same `id`."""
+        return sha256(self.source.encode()).hexdigest()[:12]
 
 
 class Candidate(_Data):
@@ -169,6 +175,8 @@ class Record(_Data):
     turn: int = 1
     """Turn of its conversation, from 1: later ones answer what the verifier said of the one before."""
     task: str
+    writing: str = ""
+    """`Task.writing`; empty where a record was kept without it."""
     level: int
     sample: int
     completion: str

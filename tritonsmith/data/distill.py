@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tritonsmith import jsonl
+from tritonsmith import evaluate, jsonl
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.data.split import told
 from tritonsmith.endpoint import Answer, Endpoint, EndpointError, Question
@@ -208,8 +208,8 @@ class _Work:
 
     def _candidate(self, key: Key) -> tuple[Task, Candidate]:
         self.jobs.append(key)
-        text = self.answers[key].text
-        return self.tasks[key[0]], Candidate(task=key[0], sample=key[1], source=extract(text).source, completion=text)
+        task = self.tasks[key[0]]
+        return task, evaluate.candidate(task, key[1], self.answers[key].text)
 
     def _judged(self, key: Key) -> bool:
         """Whether there is a verdict on this very answer."""
@@ -218,15 +218,7 @@ class _Work:
 
     def _record(self, key: Key, verdict: Verdict) -> Record:
         task, text = self.tasks[key[0]], self.answers[key].text
-        record = Record(
-            phase="distill",
-            task=task.id,
-            level=task.level,
-            sample=key[1],
-            completion=text,
-            source=extract(text).source,
-            verdict=verdict,
-        )
+        record = evaluate.recorded(task, evaluate.candidate(task, key[1], text), verdict, "distill")
         _append(self.out / "records.jsonl", record.model_dump_json())
         return record
 

@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 
 CHUNKS = 8
 """Chunks of `Drawing` in a shard: some seconds of a core's work, which is what a kill costs."""
+BARREN = 4
+"""Shards in a row without a draft behind which there is none either: a thousand tasks."""
 
 _TEXT = Value("string")
 _MESSAGES = List({"role": _TEXT, "content": _TEXT})
@@ -118,7 +120,7 @@ def _agree(path: Path, settings: Settings) -> None:
 
 def _shards(folder: Path, settings: Settings, suite: frozenset[str], n: int, width: int) -> Iterator[int]:
     """The rows of each shard as it is done, until there are `n`, or no more tasks."""
-    found, number, ended = 0, 0, False
+    found, number, ended, barren = 0, 0, False, 0
     running: dict[Future[tuple[int, bool]], int] = {}
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
@@ -137,8 +139,14 @@ def _shards(folder: Path, settings: Settings, suite: frozenset[str], n: int, wid
                     count, more = future.result()
                 except (TimeoutError, ProcessExpired) as error:
                     log.warning("shard %d of %s is left out: %s", at, settings.tasks, error)
-                    continue
+                    count, more = 0, True
                 ended = ended or not more
+                barren = 0 if count else barren + 1
+                if barren >= BARREN and not ended:
+                    raise UserError(
+                        f"{settings.tasks}: {BARREN} shards in a row without a draft; drafts are of training graphs "
+                        f"(split=train) outside the suite that {settings.source} answers"
+                    )
                 found += count
                 yield count
             if found >= n:
@@ -172,6 +180,8 @@ def shard(path: Path, settings: Settings, suite: frozenset[str], number: int) ->
 
 def _rows(task: Task, names: str, suite: frozenset[str]) -> Iterator[dict[str, object]]:
     """The drafts of a task, one of each source that answers; none where it may not be trained on."""
+    if task.graph is not None and split_of(task) != "train":
+        return
     trace = traced.trace(task)
     form = traced_form.form(trace) if trace else ""
     if split_of(task, form) != "train" or of_suite(task, form, suite):

@@ -45,10 +45,13 @@ def repairs(
 
     The latter ask for the task alone, so that a first turn is not forgotten for a second. `answers` are further right
     completions by task, verified elsewhere; a task without any right one, or that is not among `tasks`, gives no row.
+    Nor do records of a task in another writing, which has the same id and other names.
     """
     right: dict[str, dict[str, None]] = {name: {text: None} for name, text in (answers or {}).items()}
     wrong: dict[str, dict[str, Record]] = {}
     for record in records:
+        if record.writing and record.task in tasks and record.writing != tasks[record.task].writing:
+            continue
         if record.verdict.correct:
             right.setdefault(record.task, {})[record.completion] = None
         elif record.turn == 1:
@@ -80,18 +83,7 @@ def planted(
     records: list[Record] = []
     with bar("planted bugs", len(wrong)) as advance:
         for index, verdict in verifier.stream(iter(wrong)):
-            task, one = wrong[index]
-            records.append(
-                Record(
-                    phase="planted",
-                    task=task.id,
-                    level=task.level,
-                    sample=one.sample,
-                    completion=one.completion or "",
-                    source=one.source,
-                    verdict=verdict,
-                )
-            )
+            records.append(evaluate.recorded(*wrong[index], verdict, "planted"))
             advance(1)
     return records
 

@@ -16,11 +16,11 @@ from statistics import fmean
 from tritonsmith import credit, jsonl, metrics, reward
 from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
-from tritonsmith.evaluate import Judge, read
+from tritonsmith.evaluate import Judge, read, recorded
 from tritonsmith.extract import extract
 from tritonsmith.train import ranks
 from tritonsmith.train.judging import Judging
-from tritonsmith.types import Candidate, Record, Task, Verdict
+from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.cache import lasting
 
 Conversation = list[dict[str, str]]
@@ -230,17 +230,7 @@ class KernelReward:
             if key in self._written:
                 return
             self._written[key] = verdict
-            record = Record(
-                phase="grpo",
-                step=step,
-                turn=turn,
-                task=candidate.task,
-                level=self.tasks[candidate.task].level,
-                sample=candidate.sample,
-                completion=candidate.completion or "",
-                source=candidate.source,
-                verdict=verdict,
-            )
+            record = recorded(self.tasks[candidate.task], candidate, verdict, "grpo", step, turn)
             self.keep(record.model_dump_json())
 
     def _log_turns(

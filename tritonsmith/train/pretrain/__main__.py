@@ -62,8 +62,8 @@ def train(
 
     `tokenizer` is a folder to take it from; without one it is learnt from the rows. `copies` of each row are added
     under other names (`prepare`); `prompt` is how tasks are shown (`prompts.messages`), of which `canonical` needs rows
-    that were built so. Packed rows are kept in the file `packed`, or read from it, or from several such files; with
-    `pack_only` that is all.
+    that were built so. Packed rows are kept in the file `packed`, or read from it, or from several such files, with
+    tasks shown as they were packed; with `pack_only` that is all.
     """
     done = out / "model"
     if ranks.first(done.exists):
@@ -73,14 +73,17 @@ def train(
     if missing and len(packed) > 1:
         raise UserError(f"{missing[0]} is not there: rows are packed into one file, and read from any number of them")
     if packed and not missing:
-        words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed))
-        learnt, validation = stored.together([stored.read(path, words) for path in packed])
+        words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed, keep=False))
+        kept = stored.together([stored.read(path, words) for path in packed])  # of another tokenizer it raises
+        ranks.first(lambda: _keep(words, out / "tokenizer"))
+        learnt, validation, shown = kept.train, kept.validation, kept.prompt or prompt
     else:
         _check_length(length, size)
         words, learnt, validation = _packed(data, out, recipe.seed, length, vocabulary, tokenizer, copies, prompt)
+        shown = prompt
         if packed and ranks.is_first():
-            stored.write(packed[0], words, learnt, validation)
-    models.tell_style(words, prompt)
+            stored.write(packed[0], words, stored.Kept(learnt, validation, prompt))
+    models.tell_style(words, shown)
     if pack_only:
         log.info("%d rows are packed in %s", len(learnt), ", ".join(map(str, packed)))
         return out
@@ -129,13 +132,19 @@ def _packed(
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
         levels[one.level].append(one)
-    return words, packed, {level: packing.pack(words, some[:VALIDATED], length) for level, some in levels.items()}
+    validation = {level: packing.pack(words, some[:VALIDATED], length) for level, some in levels.items()}
+    return words, packed, {level: some for level, some in validation.items() if len(some)}
 
 
 def _tokenizer(
-    path: Path, given: Path | None, documents: Sequence[rows.Document], vocabulary: int, seed: int
+    path: Path,
+    given: Path | None,
+    documents: Sequence[rows.Document],
+    vocabulary: int,
+    seed: int,
+    keep: bool = True,
 ) -> PreTrainedTokenizerFast:
-    """The tokenizer of an earlier start, the given one, or a new one; kept in `path`."""
+    """The tokenizer of an earlier start, the given one, or a new one; kept in `path`, if it is to be."""
     if path.exists():
         return AutoTokenizer.from_pretrained(path, local_files_only=True)
     if given is not None:
@@ -145,8 +154,15 @@ def _tokenizer(
     else:
         sample = random.Random(seed).sample(list(documents), min(len(documents), SAMPLE))
         words = bpe.train([text for one in sample for text in (one.prompt, one.completion)], vocabulary)
-    _whole(path, words.save_pretrained)
+    if keep:
+        _keep(words, path)
     return words
+
+
+def _keep(words: PreTrainedTokenizerFast, path: Path) -> None:
+    """Save a tokenizer where none is."""
+    if not path.exists():
+        _whole(path, words.save_pretrained)
 
 
 def _whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -16,7 +16,6 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 from trl.data_utils import pack_dataset
 
-from tritonsmith.errors import UserError
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.train.pretrain.rows import Document
 
@@ -91,7 +90,8 @@ def encode(
 
 
 def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], length: int) -> Packed:
-    """All documents of at most `length` tokens in rows of that many; longer ones are left out, and it is said."""
+    """All documents of at most `length` tokens in rows of that many; longer ones are left out, and it is said: of long
+    ones alone there is no row."""
     rows: dict[str, list[np.ndarray]] = {"ids": [], "kinds": []}
     text = 0
     for one, (ids, kinds) in zip(documents, encode(tokenizer, documents), strict=True):
@@ -99,8 +99,6 @@ def pack(tokenizer: PreTrainedTokenizerFast, documents: Sequence[Document], leng
             rows["ids"].append(ids)
             rows["kinds"].append(kinds)
             text += len(one.completion.encode())
-    if not rows["ids"]:
-        raise UserError(f"no document is as short as a row of {length} tokens")
     if len(rows["ids"]) < len(documents):
         log.info(
             "%d of %d documents are longer than %d tokens", len(documents) - len(rows["ids"]), len(documents), length
@@ -112,6 +110,9 @@ def in_rows(
     ids_of: Sequence[np.ndarray], kinds_of: Sequence[np.ndarray], length: int, padding: int, text: int = 0
 ) -> Packed:
     """Documents of at most `length` tokens, as `encode` gives them, in rows of that many."""
+    if not ids_of:
+        nothing = np.zeros((0, length))
+        return Packed.of(nothing.astype(np.int32), nothing.astype(np.int16), nothing.astype(np.uint8), 0, 0)
     datasets.disable_progress_bars()
     options = {"batch_size": CHUNK, "keep_in_memory": True}
     documents = Dataset.from_dict({"ids": ids_of, "kinds": kinds_of})

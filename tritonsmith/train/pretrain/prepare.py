@@ -45,13 +45,17 @@ def prepare(
     members: bool = False,
 ) -> Packed:
     """Rows of `length` tokens of the documents and of up to `copies` more of each; see `renaming` and `packing`.
+    Raises UserError where none is as short.
 
     With `members` the copies differ in the names of members alone, as canonical prompts do.
     """
     parts = [
         (words, some, length, copies, members, f"{seed}/{number}") for number, some in enumerate(_parts(documents))
     ]
-    return Packed.together([Packed.of(*arrays) for arrays in _mapped(_arrays, parts, processes)])
+    rows = Packed.together([Packed.of(*arrays) for arrays in _mapped(_arrays, parts, processes)])
+    if not len(rows):
+        raise UserError(f"no document is as short as a row of {length} tokens")
+    return rows
 
 
 def plainly(documents: Sequence[Document], processes: int) -> list[Document]:
