@@ -383,6 +383,11 @@ def test_rising_values_outgrow_every_other_block_whatever_was_drawn(
         assert bool((rows >= 0).all()) == (draw is torch.rand)
 
 
+def test_a_long_row_of_halves_rises_to_finite_values() -> None:
+    """A row's places were counted in halves, which end at 65,504."""
+    assert bool(_redistributed(torch.randn(1, 1 << 17).half(), "rising").isfinite().all())
+
+
 def test_bytes_and_truths_are_no_great_whole_numbers() -> None:
     for kind in (torch.uint8, torch.int8, torch.bool):
         with pytest.raises(ValueError, match="may be great"):

@@ -6,6 +6,7 @@ what changes is what was wrong. Bugs planted into right answers give more of the
 habits. Does not say how such rows are mixed with others.
 """
 
+import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -23,6 +24,8 @@ from tritonsmith.progress import bar
 from tritonsmith.prompts import Message, Style, messages, replied
 from tritonsmith.types import Candidate, Record, Task
 from tritonsmith.verify.pool import Job, Verifier
+
+log = logging.getLogger(__name__)
 
 
 def recorded(path: Path) -> list[Record]:
@@ -49,13 +52,17 @@ def repairs(
     """
     right: dict[str, dict[str, None]] = {name: {text: None} for name, text in (answers or {}).items()}
     wrong: dict[str, dict[str, Record]] = {}
+    left = 0
     for record in records:
         if record.writing and record.task in tasks and record.writing != tasks[record.task].writing:
+            left += 1
             continue
         if record.verdict.correct:
             right.setdefault(record.task, {})[record.completion] = None
         elif record.turn == 1:
             wrong.setdefault(record.task, {}).setdefault(record.completion, record)
+    if left:
+        log.warning("%d records are left out: they answer tasks in another writing than the SPEC gives", left)
     rows: list[Row] = []
     for name, failures in wrong.items():
         if name not in tasks or name not in right:

@@ -290,7 +290,8 @@ def _rising(tensor: torch.Tensor) -> torch.Tensor:
     as noise a block's largest value may be another one's too, whatever a loop carries over. A peak of either sign where
     there are values of either sign."""
     rows = tensor.reshape(-1, tensor.shape[-1])
-    grown = rows * (torch.arange(1, rows.shape[1] + 1, dtype=tensor.dtype, device=tensor.device) / rows.shape[1]) ** 2
+    shares = torch.arange(1, rows.shape[1] + 1, device=tensor.device) / rows.shape[1]
+    grown = rows * shares.square().to(tensor.dtype)
     peak = PEAK * _rms(tensor)
     grown[:, -1] = peak
     if rows.shape[1] > 2 and float(tensor.min()) < 0:
