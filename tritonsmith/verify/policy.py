@@ -11,10 +11,12 @@ from tritonsmith.source import children, parse, walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.static.asking import kernel_python
 from tritonsmith.verify.static.innards import FRAMES, innards
+from tritonsmith.verify.static.layers import layer_calls
 from tritonsmith.verify.static.module import Module, calls, renames, step, without_dead_code
 from tritonsmith.verify.static.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
 from tritonsmith.verify.static.patches import patches
 from tritonsmith.verify.static.scopes import own_names
+from tritonsmith.verify.static.taken import taken
 from tritonsmith.verify.static.telltales import telltales
 from tritonsmith.verify.static.texts import misread
 
@@ -354,7 +356,7 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     for root in module.reached():
         # What a module's own names are set to was computed when it was loaded, without the inputs.
         inner = [n for n in walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
-        for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in _taken(part)):
+        for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in taken(part)):
             line = getattr(node, "lineno", None)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
                 yield Finding(rule="torch-compute", message="@ multiplies matrices in torch", line=line)
@@ -363,6 +365,9 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
             if functional or (path.startswith("torch.") and path.count(".") == 1 and path[6:] not in TORCH_GLUE):
                 message = f"{path} computes in torch; under the strict policy the kernel must"
                 yield Finding(rule="torch-compute", message=message, line=line)
+    for path, line in layer_calls(module):
+        message = f"a call of {path} computes in torch; under the strict policy the kernel must"
+        yield Finding(rule="torch-compute", message=message, line=line)
 
 
 def _host(module: Module) -> Iterator[Finding]:
@@ -370,21 +375,21 @@ def _host(module: Module) -> Iterator[Finding]:
 
     A view of a tensor that is made for it and let go of is honest, and so is one whose values are copied at once.
     """
-    reached = {id(node) for root in module.reached() if not isinstance(root, ast.expr) for node in _taken(root)}
+    reached = {id(node) for root in module.reached() if not isinstance(root, ast.expr) for node in taken(root)}
     over = {id(node.value): node for node in walk(module.tree) if isinstance(node, ast.Attribute)}
     called = {id(node.func): node for node in walk(module.tree) if isinstance(node, ast.Call)}
     seen = False
     for node in walk(module.tree):
-        taken = step(node) if isinstance(node, ast.expr) else None
-        names = [taken[1]] if taken is not None and not isinstance(getattr(node, "ctx", None), ast.Store) else []
+        named = step(node) if isinstance(node, ast.expr) else None
+        names = [named[1]] if named is not None and not isinstance(getattr(node, "ctx", None), ast.Store) else []
         names = node.kwd_attrs if isinstance(node, ast.MatchClass) else names
         seen |= "numpy" in names
-        if taken is not None and id(node) not in reached:
+        if named is not None and id(node) not in reached:
             after = over.get(id(called.get(id(node))))
-            let_go = isinstance(taken[0], ast.Call) and (module.path(taken[0].func) or "") in FACTORIES
+            let_go = isinstance(named[0], ast.Call) and (module.path(named[0].func) or "") in FACTORIES
             names = [] if let_go or (after is not None and after.attr in CONSUMERS) else names
         wanted = HOST if id(node) in reached else VIEWS
-        own = taken is not None and isinstance(taken[0], ast.Name) and taken[0].id == "self"
+        own = named is not None and isinstance(named[0], ast.Name) and named[0].id == "self"
         for name in names:
             if name in wanted and not (own and name == "storage"):  # modules have no such method
                 yield _handed(name, node)
@@ -396,28 +401,3 @@ def _host(module: Module) -> Iterator[Finding]:
 def _handed(name: str, node: ast.AST) -> Finding:
     message = f"{name} hands values to Python; under the strict policy the kernel must compute"
     return Finding(rule="host-compute", message=message, line=getattr(node, "lineno", None))
-
-
-def _taken(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that may run where the kernel can: a fallback for tensors that are not on the GPU is left out.
-
-    Such a branch is never taken here; if it were, the dynamic net would see it.
-    """
-    if isinstance(node, ast.IfExp) and _asks_for_the_device(node.test):
-        return
-    yield node
-    for _, value in ast.iter_fields(node):
-        below = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
-        for child in below:
-            asks = isinstance(child, ast.If) and _asks_for_the_device(child.test)
-            if not asks:
-                yield from _taken(child)
-            elif any(isinstance(part, ast.Return) for part in walk(child)):
-                break  # `if x.is_cuda: return launch(x)`: what follows is the fallback, or the other way round
-
-
-def _asks_for_the_device(test: ast.expr) -> bool:
-    return any(
-        isinstance(part, ast.Attribute) and part.attr in ("is_cuda", "is_cpu", "device", "is_available")
-        for part in walk(test)
-    )
