@@ -73,6 +73,13 @@ def test_a_number_that_is_no_more_than_that_is(bears: Callable[..., torch.Tensor
     assert float(_one(beyond(_Model(bears), [torch.randn(64, 32)], 1e3, "above")).min()) > 1e3
 
 
+def test_what_overflows_within_an_operator_is_less_huge() -> None:
+    """Of `std`, and of a batch norm of columns, torch's variance on a CPU is one of float64."""
+    steps = (lambda x: x.std(1), lambda x: torch.nn.functional.batch_norm(x.t(), None, None, training=True))
+    for step in steps:
+        assert 2.0**30 < float(_one(huge(_Model(step), [torch.randn(64, 32)])).abs().max()) < 2.0**40
+
+
 def test_what_overflows_is_less_huge_or_not_at_all() -> None:
     assert 2.0**30 < float(_one(huge(_Model(torch.square), [torch.randn(64, 32)])).abs().max()) < 2.0**40
     for lost in (torch.exp, lambda x: torch.cumprod(x, -1), lambda x: x.sum(-1) - x.flip(-1).cumsum(-1)[:, -1]):

@@ -63,3 +63,31 @@ def test_a_last_program_that_reads_beyond_memory_is_refused(verifier: Verifier) 
     kernel = KERNEL.replace("x_ptr + offsets", "x_ptr + offsets + offsets // 200_000_000 * 200_000_000")
     verdict = judge(verifier, LARGE, double(kernel=kernel))
     assert not verdict.correct and rules(verdict) == {"out-of-bounds"}
+
+
+SUM = DOUBLE.model_copy(
+    update={
+        "source": DOUBLE.source.replace("(64, 48)", "(65536, 65536)").replace("return 2.0 * x", "return x.sum(dim=0)")
+    }
+)
+LONG = """@triton.jit
+def double_kernel(x_ptr, out_ptr, n, rows, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for row in range(rows):
+        total += tl.load(x_ptr + row * n + offs, mask=offs < n, other=0.0)
+    tl.store(out_ptr + offs, total, mask=offs < n)
+
+
+"""
+COLUMNS = """        out = torch.empty(x.shape[1], device=x.device)
+        double_kernel[(triton.cdiv(x.shape[1], 256),)](x.contiguous(), out, x.shape[1], x.shape[0], BLOCK=256)
+        return out
+"""
+
+
+@pytest.mark.parametrize("row", ["row", "row.to(tl.int64)"])
+def test_an_offset_that_32_bits_do_not_hold_is_found_late_in_a_long_loop(verifier: Verifier, row: str) -> None:
+    """A loop of 65,536 rounds was not gone through in the time there is, and said to be right."""
+    verdict = judge(verifier, SUM, double(COLUMNS, LONG.replace("row * n", f"{row} * n")))
+    assert verdict.correct is (row != "row") and rules(verdict) <= {"out-of-bounds"}

@@ -4,7 +4,7 @@ What was seen to run is judged in `conduct`. Computes no values: that is `numeri
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from tritonsmith.source import children, parse, walk
@@ -12,6 +12,7 @@ from tritonsmith.types import Finding
 from tritonsmith.verify.static.asking import kernel_python
 from tritonsmith.verify.static.innards import FRAMES, innards
 from tritonsmith.verify.static.layers import layer_calls
+from tritonsmith.verify.static.listed import listed
 from tritonsmith.verify.static.module import Module, calls, renames, step, without_dead_code
 from tritonsmith.verify.static.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
 from tritonsmith.verify.static.patches import patches
@@ -251,18 +252,29 @@ def _is_plain(name: str) -> bool:
 
 
 def _numbered(tree: ast.Module, *names: str) -> set[int]:
-    """The functions of calls that set or get an attribute of `self` whose name begins as written: `f"weight_{i}"`.
+    """The functions of calls that set or get an attribute of `self` whose name begins as written, `f"weight_{i}"`, or
+    is one of a list (`listed`).
 
-    No name that is refused elsewhere begins so, and `self` stands for nothing else.
+    No name that is refused elsewhere begins so, or is listed, and `self` stands for nothing else.
     """
     if any(
         isinstance(node, ast.Name) and node.id == "self" and not isinstance(node.ctx, ast.Load) for node in walk(tree)
     ):
         return set()
     found = [node for node in walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
+    found = [node for node in found if len(node.args) >= 2 and not node.keywords]
+    names_of = listed(tree) if any(isinstance(node.args[1], ast.Name) for node in found) else {}
     return {
-        id(node.func) for node in found if len(node.args) >= 2 and not node.keywords and _is_numbered(*node.args[:2])
+        id(node.func)
+        for node in found
+        if _is_numbered(*node.args[:2]) or _is_listed(node.args[0], node.args[1], names_of)
     }
+
+
+def _is_listed(owner: ast.expr, name: ast.expr, names_of: Mapping[str, Sequence[str]]) -> bool:
+    values = names_of.get(name.id, ()) if isinstance(name, ast.Name) else ()
+    mine = isinstance(owner, ast.Name) and owner.id == "self"
+    return mine and bool(values) and not {*values} & (FRAMES | HOST | {"register"})
 
 
 def _is_numbered(owner: ast.expr, name: ast.expr) -> bool:

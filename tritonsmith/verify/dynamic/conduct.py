@@ -221,7 +221,7 @@ _COVERED = 0.98
 """Share of an output that must be stored: kernels that store all of it store that and more, as it is counted."""
 PARTS = 4
 """Parts of an output that programs must store to, as `cover` counts them."""
-_OVERFLOWS = 1 << 31
+OVERFLOWS = 1 << 31
 """Bytes of a tensor whose elements may be too many for a number of 32 bits."""
 _WORTH = 1 << 14
 """Bytes of an output in which parts are told apart."""
@@ -237,7 +237,7 @@ def uncovered(own: Mapping[str, object], small: Mapping[str, object]) -> list[Fi
     for name, line, offset, size in _strays(own):
         if name not in lost:
             message = f"at the task's own sizes {name} goes to byte {offset} of a tensor of {size}"
-            hint = ": 32 bits do not hold its offsets" if offset < 0 and size > _OVERFLOWS else ""
+            hint = ": 32 bits do not hold its offsets" if offset < 0 and size > OVERFLOWS else ""
             return [Finding(rule="out-of-bounds", message=message + hint, line=line or None)]
     enough = {place for place, most, whole in _covered(small) if most >= whole}
     for place, most, whole in _covered(own):

@@ -7,8 +7,8 @@ an output in memory that `torch.empty` gave must be stored whole. A launch that 
 differ, or that looks at values is not counted, and an output that it might write to is not judged. Where they store is
 noted too: programs that come by the same places again and again, or end early but for the first ones, leave a part of
 an output out, whatever memory it is. So is where they read or write outside of a tensor's memory, as by an offset that
-32 bits do not hold; the last program has the largest and is always run. Not seen is where a program comes late in a
-long loop.
+32 bits do not hold; the last program has the largest and is always run, and first of all at both ends of its loops, for
+of long ones there may be no time. Not seen is where a program comes late in a loop of another kind (`while`).
 Runs beside the candidate; judges nothing: see `conduct`.
 """
 
@@ -27,7 +27,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 from triton.runtime.jit import mangle_type
 
-from tritonsmith.verify.dynamic.conduct import PARTS
+from tritonsmith.verify.dynamic.conduct import OVERFLOWS, PARTS
 from tritonsmith.verify.dynamic.observe import tensors
 from tritonsmith.verify.interpreter import recorded
 from tritonsmith.verify.interpreter.loops import passes
@@ -52,6 +52,8 @@ _CHANCE = 1e-6
 _LAUNCHES = 16
 _STRAYS = 8
 """Accesses outside of memory that are kept of a program."""
+_ENDS = 4
+"""Rounds at each end of a loop in which an offset is the largest or the smallest."""
 _APART = 44
 """Bits of a storage's addresses; none of them is one of this process."""
 
@@ -206,6 +208,7 @@ class Cover:
         scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
+            self._at_ends(program, count - 1, grid, bound, tally)
             began, allowed = time.thread_time(), _LAUNCH_S
             while chosen and time.thread_time() - began < allowed:
                 before, place = time.thread_time(), chosen.pop()
@@ -236,6 +239,25 @@ class Cover:
         x, rest = divmod(place, grid[1] * grid[2])
         interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
         program(**bound)
+
+    def _at_ends(
+        self,
+        program: recorded.Programs,
+        place: int,
+        grid: tuple[int, ...],
+        bound: Mapping[str, object],
+        tally: Tally,
+    ) -> None:
+        """Note offsets that 32 bits do not hold, at both ends of each loop. What a loop carries from round to round is
+        then less than it would be, so nothing else is known of such a program."""
+        passes.ends = _ENDS
+        try:
+            self._one(program, place, grid, bound)
+            tally.strays = [one for one in tally.strays if one.offset < 0 and one.size > OVERFLOWS]
+            self._stray(program, place, grid, bound, tally)
+        finally:
+            passes.ends = 0
+            tally.regions.clear()
 
     def _stray(
         self,

@@ -11,6 +11,7 @@ nothing of what it carries from one round to the next.
 
 import ast
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
@@ -72,9 +73,19 @@ for _operation in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
         setattr(Counted, f"__{_side}{_operation}__", _kept(getattr(int, f"__{_side}{_operation}__")))
 
 
-def counted(*bounds: SupportsIndex) -> Iterable[Counted]:
+class Rounds:
+    """What a loop of a kernel counts."""
+
+    def __init__(self, values: range) -> None:
+        self.values = values
+
+    def __iter__(self) -> Iterator[Counted]:
+        return map(Counted, self.values)
+
+
+def counted(*bounds: SupportsIndex) -> Rounds:
     """`range` of a kernel."""
-    return map(Counted, range(*bounds))
+    return Rounds(range(*bounds))
 
 
 class Passes:
@@ -87,6 +98,8 @@ class Passes:
         self.most: dict[int, int] = {}
         self._now: dict[int, int] = {}
         """Rounds of the `while` loops that run."""
+        self.ends = 0
+        """Rounds at each end of a `for` that are gone, those between being left out; 0 where all are gone."""
 
     def taken(self) -> dict[int, int]:
         """What was noted, which is forgotten."""
@@ -96,7 +109,15 @@ class Passes:
     def rounds(self, values: Iterable[object]) -> Iterable[object]:
         """The values of a `for`, whose rounds are noted."""
         frame = sys._getframe(1)
+        values = self._at_ends(values) if self.ends else values
         return self._noted(frame.f_lineno, values) if frame.f_code.co_filename == CANDIDATE else values
+
+    def _at_ends(self, values: Iterable[object]) -> Iterable[object]:
+        every = values.values if isinstance(values, Rounds) else values
+        if not isinstance(every, range) or len(every) <= 2 * self.ends:
+            return values
+        parts = every[: self.ends], every[-self.ends :]
+        return itertools.chain(*(Rounds(part) if isinstance(values, Rounds) else part for part in parts))
 
     def _noted(self, line: int, values: Iterable[object]) -> Iterator[object]:
         for number, value in enumerate(values, 1):
@@ -246,7 +267,7 @@ def install() -> None:
         plain = tl.range
 
         def counting(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
-            return map(Counted, plain(*args, **kwargs))
+            return Rounds(cast(range, plain(*args, **kwargs)))
 
         if scopes:
             scopes[0].set_attr(tl, "range", counting)

@@ -57,8 +57,9 @@ def _held(module: Module, owners: Iterable[ast.ClassDef]) -> dict[str, str]:
 
 def _of_self(node: ast.expr) -> str:
     """`fc` for `self.fc`; empty for anything else."""
-    mine = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return node.attr if mine else ""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return node.attr
+    return ""
 
 
 def _layer(module: Module, value: ast.expr) -> str:
