@@ -91,3 +91,14 @@ def test_an_offset_that_32_bits_do_not_hold_is_found_late_in_a_long_loop(verifie
     """A loop of 65,536 rounds was not gone through in the time there is, and said to be right."""
     verdict = judge(verifier, SUM, double(COLUMNS, LONG.replace("row * n", f"{row} * n")))
     assert verdict.correct is (row != "row") and rules(verdict) <= {"out-of-bounds"}
+
+
+def test_programs_that_store_in_a_long_loop_are_right(verifier: Verifier) -> None:
+    """Both ends of it are looked at first, which was done again in place of the whole."""
+    kernel = KERNEL.replace(
+        "    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    mask = offsets < n\n    tl.store(",
+        "    for block in range(64):\n        offsets = (tl.program_id(0) * 64 + block) * BLOCK + tl.arange(0, BLOCK)\n"
+        "        mask = offsets < n\n        tl.store(",
+    )
+    assert "range(64)" in kernel
+    assert judge(verifier, LARGE, double(FORWARD.replace("x.numel(), 256)", "x.numel(), 256 * 64)"), kernel)).correct
