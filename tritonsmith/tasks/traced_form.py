@@ -32,14 +32,22 @@ def form(trace: Trace) -> str:
     """The hash, 16 letters."""
     spelled = [_spelled(trace, operation) for operation in trace.operations]
     ordered = _ordered(trace, spelled)
-    names: dict[str, str] = {}
+    leaves: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+
+    def named(operand: str) -> str:
+        """An operand by the number of what it is of; a leaf also by its kind, numbered where it is first read."""
+        if operand in trace.leaves:
+            return leaves.setdefault(operand, f"leaf{len(leaves)}:{_kind(trace, operand)}")
+        whole, dot, output = operand.partition(".")
+        return f"%{numbers[whole]}{dot}{output}"
+
     parts = []
     for at in _visited(trace, ordered):
         name, kept = spelled[at]
-        operands = [_named(trace, one, names) for one in ordered[at]]
-        parts.append(f"{name}({','.join([*operands, *kept])})")
-        names[f"%{at}"] = f"%{len(parts)}"
-    parts.append(",".join(_named(trace, one, names) for one in trace.returned))
+        parts.append(f"{name}({','.join([*map(named, ordered[at]), *kept])})")
+        numbers[f"%{at}"] = len(parts)
+    parts.append(",".join(map(named, trace.returned)))
     return _hash(";".join(parts))[:16]
 
 
@@ -63,14 +71,6 @@ def _visited(trace: Trace, ordered: Sequence[Sequence[str]]) -> list[int]:
             seen.add(at)
             stack += [(operand, True), *((one, False) for one in reversed(ordered[at]))]
     return found
-
-
-def _named(trace: Trace, operand: str, names: dict[str, str]) -> str:
-    """An operand by the number of what it is of; a leaf also by its kind, numbered where it is first read."""
-    if operand in trace.leaves:
-        return names.setdefault(operand, f"leaf{sum(not one.startswith('%') for one in names)}:{_kind(trace, operand)}")
-    whole, dot, output = operand.partition(".")
-    return f"{names[whole]}{dot}{output}"
 
 
 def _spelled(trace: Trace, operation: Operation) -> _Spelled:

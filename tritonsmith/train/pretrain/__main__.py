@@ -73,7 +73,7 @@ def train(
     if missing and len(packed) > 1:
         raise UserError(f"{missing[0]} is not there: rows are packed into one file, and read from any number of them")
     if packed and not missing:
-        words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed, keep=False))
+        words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, (), vocabulary, recipe.seed))
         kept = stored.together([stored.read(path, words) for path in packed])  # of another tokenizer it raises
         ranks.first(lambda: _keep(words, out / "tokenizer"))
         learnt, validation, shown = kept.train, kept.validation, kept.prompt or prompt
@@ -128,6 +128,7 @@ def _packed(
     elif prompt == "plain":
         documents = {split: prepare.plainly(some, width) for split, some in documents.items()}
     words = ranks.first(lambda: _tokenizer(out / "tokenizer", tokenizer, documents["train"], vocabulary, seed))
+    ranks.first(lambda: _keep(words, out / "tokenizer"))
     packed = prepare.prepare(words, documents["train"], length, copies, seed, width, prompt == "canonical")
     levels: defaultdict[int, list[rows.Document]] = defaultdict(list)
     for one in documents["validation"]:
@@ -137,26 +138,17 @@ def _packed(
 
 
 def _tokenizer(
-    path: Path,
-    given: Path | None,
-    documents: Sequence[rows.Document],
-    vocabulary: int,
-    seed: int,
-    keep: bool = True,
+    path: Path, given: Path | None, documents: Sequence[rows.Document], vocabulary: int, seed: int
 ) -> PreTrainedTokenizerFast:
-    """The tokenizer of an earlier start, the given one, or a new one; kept in `path`, if it is to be."""
+    """The tokenizer of an earlier start, which is in `path`, the given one, or a new one."""
     if path.exists():
         return AutoTokenizer.from_pretrained(path, local_files_only=True)
     if given is not None:
-        words = AutoTokenizer.from_pretrained(given, local_files_only=True)
-    elif not documents:
+        return AutoTokenizer.from_pretrained(given, local_files_only=True)
+    if not documents:
         raise UserError("rows that are packed already need the tokenizer that they were packed with: give --tokenizer")
-    else:
-        sample = random.Random(seed).sample(list(documents), min(len(documents), SAMPLE))
-        words = bpe.train([text for one in sample for text in (one.prompt, one.completion)], vocabulary)
-    if keep:
-        _keep(words, path)
-    return words
+    sample = random.Random(seed).sample(list(documents), min(len(documents), SAMPLE))
+    return bpe.train([text for one in sample for text in (one.prompt, one.completion)], vocabulary)
 
 
 def _keep(words: PreTrainedTokenizerFast, path: Path) -> None:

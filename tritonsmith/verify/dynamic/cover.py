@@ -208,8 +208,9 @@ class Cover:
         scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
-            # Not `program`, which would do again without the middle of its loops what it did so once.
-            self._at_ends(recorded.Programs(executor.fn), count - 1, grid, bound, tally)
+            if max(self._sizes.values(), default=0) > OVERFLOWS:
+                # Not `program`, which would do again without the middle of its loops what it did so once.
+                self._at_ends(recorded.Programs(executor.fn), count - 1, grid, bound, tally)
             began, allowed = time.thread_time(), _LAUNCH_S
             while chosen and time.thread_time() - began < allowed:
                 before, place = time.thread_time(), chosen.pop()

@@ -9,39 +9,26 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tritonsmith.source import walk
-from tritonsmith.verify.static.module import Module
+from tritonsmith.verify.static.module import Module, step
 from tritonsmith.verify.static.taken import taken
 
 _LAYERS = "torch.nn."
 _CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module"}
-_IDLE = {
-    "Identity", "Flatten", "Unflatten", "Parameter", "Buffer", "UninitializedParameter",
-    *(f"{kind}Dropout" for kind in ("", "Alpha", "FeatureAlpha")), "Dropout1d", "Dropout2d", "Dropout3d",
-}  # fmt: skip
-"""Of `torch.nn`: what computes nothing where the dynamic net lets it pass, besides padding."""
+_IDLE = {"Identity", "Flatten", "Unflatten", "Parameter", "Buffer", "UninitializedParameter"}
+_IDLE_KINDS = "Dropout", "Pad"
+"""Of `torch.nn`: what computes nothing where the dynamic net lets it pass, and words in the names of more of it."""
 
 
 def layer_calls(module: Module) -> Iterator[tuple[str, int]]:
     """The path of each layer that is called, and the line: by ModelNew, and by the classes that it is made of."""
     reached = {id(node) for node in module.reached()}
-    line = list(_line(module))
+    line = list(module.line())
     for owner in (node for node in module.used() if isinstance(node, ast.ClassDef)):
         # What ModelNew inherits runs where `forward` reaches it; another class is called as a layer.
         held = _held(module, line if owner in line else [owner])
         for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
             if id(method) in reached or (method.name == "forward" and owner not in line):
                 yield from _called(method, held)
-
-
-def _line(module: Module) -> Iterator[ast.ClassDef]:
-    """ModelNew and the classes of this module that it inherits from."""
-    waiting, seen = [module.model], set()
-    while waiting:
-        owner = waiting.pop()
-        if owner is not None and owner.name not in seen:
-            seen.add(owner.name)
-            yield owner
-            waiting += [module.classes.get(base.id) for base in owner.bases if isinstance(base, ast.Name)]
 
 
 def _held(module: Module, owners: Iterable[ast.ClassDef]) -> dict[str, str]:
@@ -57,16 +44,17 @@ def _held(module: Module, owners: Iterable[ast.ClassDef]) -> dict[str, str]:
 
 def _of_self(node: ast.expr) -> str:
     """`fc` for `self.fc`; empty for anything else."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        return node.attr
-    return ""
+    owner, name = step(node) or (node, "")
+    return name if isinstance(owner, ast.Name) and owner.id == "self" else ""
 
 
 def _layer(module: Module, value: ast.expr) -> str:
     """The path of the layer that a value is, of a container that of its first one; empty for anything else."""
     path = (module.path(value.func) if isinstance(value, ast.Call) else None) or ""
     kind = path.removeprefix(_LAYERS)
-    if path == kind or "." in kind or not kind[:1].isupper() or kind in _IDLE or "Pad" in kind:
+    if path == kind or "." in kind or not kind[:1].isupper():
+        return ""
+    if kind in _IDLE or any(word in kind for word in _IDLE_KINDS):
         return ""
     if kind not in _CONTAINERS:
         return path

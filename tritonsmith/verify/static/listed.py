@@ -11,34 +11,23 @@ from torch import nn
 
 from tritonsmith.source import walk
 
-_LISTS = ast.Tuple | ast.List
-
 
 def listed(tree: ast.Module) -> dict[str, list[str]]:
     """The literals by the loop's name."""
-    found: dict[str, list[str]] = {}
     loops = [node for node in walk(tree) if isinstance(node, (ast.For, ast.comprehension))]
-    for node in loops:
-        if isinstance(node.target, ast.Name):
-            found.setdefault(node.target.id, []).extend(_literals(node.iter) or [""])
-    bound = [name for node in walk(tree) for name in _binds(node)]
-    counted = {name: sum(_named(loop.target) == name for loop in loops) for name in found}
-    return {
-        name: values
-        for name, values in found.items()
-        if bound.count(name) == counted[name] and all(map(_is_own, values))
-    }
-
-
-def _named(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
+    targets = {id(loop.target) for loop in loops}
+    elsewhere = {name for node in walk(tree) if id(node) not in targets for name in _binds(node)}
+    found: dict[str, list[str]] = {}
+    for loop in loops:
+        if isinstance(loop.target, ast.Name):
+            found.setdefault(loop.target.id, []).extend(_literals(loop.iter))
+    return {name: values for name, values in found.items() if name not in elsewhere and all(map(_is_own, values))}
 
 
 def _literals(node: ast.expr) -> list[str]:
-    """The texts of a tuple or list of nothing else."""
-    parts = node.elts if isinstance(node, _LISTS) else []
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return texts if len(texts) == len(parts) else []
+    """The texts of a tuple or list; of anything else one that is no name."""
+    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+    return [part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "" for part in parts]
 
 
 def _is_own(name: str) -> bool:
@@ -49,7 +38,7 @@ def _binds(node: ast.AST) -> Iterator[str]:
     """The names that a node binds by itself."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
-    for field in ("name", "asname", "arg", "rest"):
+    for field in ("name", "asname", "arg", "rest") if not isinstance(node, ast.keyword) else ():
         if isinstance(value := getattr(node, field, None), str):
             yield value
     if isinstance(node, (ast.Global, ast.Nonlocal)):

@@ -34,19 +34,22 @@ class Module:
 
     def method(self, name: str) -> ast.AST | None:
         """A method of ModelNew or, where it has none of this name, of the classes of this module that it inherits."""
+        for node in (node for owner in self.line() for node in owner.body):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+                return node
+            if value := dict(_bound(node)).get(name):
+                return self.functions.get(value.id, value) if isinstance(value, ast.Name) else value
+        return None
+
+    def line(self) -> Iterator[ast.ClassDef]:
+        """ModelNew and the classes of this module that it inherits from, the nearest first."""
         waiting, seen = [self.model], set()
         while waiting:
             owner = waiting.pop(0)
-            if owner is None or owner.name in seen:
-                continue
-            seen.add(owner.name)
-            for node in owner.body:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-                    return node
-                if value := dict(_bound(node)).get(name):
-                    return self.functions.get(value.id, value) if isinstance(value, ast.Name) else value
-            waiting += [self._class(base.id) for base in owner.bases if isinstance(base, ast.Name)]
-        return None
+            if owner is not None and owner.name not in seen:
+                seen.add(owner.name)
+                yield owner
+                waiting += [self._class(base.id) for base in owner.bases if isinstance(base, ast.Name)]
 
     def _class(self, name: str) -> ast.ClassDef | None:
         """The class of that name, or the one that `name = Other` says it is."""
