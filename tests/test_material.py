@@ -85,6 +85,15 @@ def test_a_variant_on_which_the_reference_fails_does_not_exist() -> None:
     assert isinstance(draws.material(Variant("as given", FAILS)), Fails)
 
 
+def test_an_answer_of_zeros_alone_is_drawn_anew() -> None:
+    task = small("return torch.relu(x)", "torch.randn(3) - 0.5")
+    draws = Supply(cuda=False, budget=0).join(task)
+    made = [draws.material(Variant("as given", task)) for _ in range(200)]
+    outputs = [next(observe.tensors(one.truth.native)) for one in made if isinstance(one, Material)]
+    assert len(outputs) == 200
+    assert sum(not bool(output.any()) for output in outputs) < 20  # one drawing in three, and 1 % of four
+
+
 def test_a_variant_that_does_not_exist_keeps_no_memory() -> None:
     task = Task(id="fails", level=1, source=FAILS.source.replace("64, 48", "61, 47"))
     found = Supply(cuda=False, budget=1 << 20).join(task).material(Variant("as given", task))
