@@ -89,6 +89,16 @@ def test_a_check_leaves_out_what_computes_the_same_as_a_draft(path: Path) -> Non
     assert command.unseen([*drafted, *other], learnt) == other
 
 
+def test_drafts_that_are_told_by_older_forms_are_not_compared_with(path: Path, tmp_path: Path) -> None:
+    table = parquet.read_table(path)
+    older = [text.partition("-")[2] for text in table["form"].to_pylist()]
+    (tmp_path / "train").mkdir()
+    place = table.schema.get_field_index("form")
+    parquet.write_table(table.set_column(place, "form", [older]), tmp_path / "train" / path.name)
+    with pytest.raises(UserError, match=r"older edition, such as .*: make them anew"):
+        rows.forms([tmp_path])
+
+
 def test_nothing_works_on_once_it_was_killed(tmp_path: Path) -> None:
     """Workers went on with their shard, some half a minute, and the server that forks them with them."""
     tasks = "--tasks=graphs:depth=6-8:split=train"

@@ -10,6 +10,7 @@ from tritonsmith.data.rows import Row
 from tritonsmith.data.store import Answer
 from tritonsmith.data.survey import forms
 from tritonsmith.tasks import graphs
+from tritonsmith.tasks.traced_form import EDITION
 from tritonsmith.train import leakage
 from tritonsmith.types import Task
 
@@ -54,6 +55,15 @@ def test_a_graph_is_found_again_in_a_task_that_was_written_by_hand() -> None:
             leakage.check(train, heldout, "tasks.train")
 
 
+def test_a_graph_is_found_again_in_whatever_writing_it_is_trained_on() -> None:
+    """Of which some have another form than the task that was written by hand."""
+    styles = [graphs.task(graphs.Graph.parse(GRAPH), style) for style in range(6)]
+    assert len(set(forms(styles))) > 1
+    for task in styles:
+        with pytest.raises(ConfigError, match="1 of its tasks are in"):
+            leakage.check([task], [own()], "tasks.train")
+
+
 def test_tasks_that_compute_something_else_are_no_leak() -> None:
     other = own(SILU.replace("silu", "relu"))
     leakage.check([other], [drawn()], "tasks.train")
@@ -84,5 +94,12 @@ def test_a_row_without_a_graph_is_known_by_its_form() -> None:
     (form,) = forms([own()])
     with pytest.raises(ConfigError, match="holds 1 of the held-out tasks"):
         leakage.unleaked([row(form)], [drawn()], "sft.data")
-    rows = [row(GRAPH.replace("silu", "relu")), row("0123456789abcdef")]
+    rows = [row(GRAPH.replace("silu", "relu")), row(f"{EDITION}-0123456789abcdef")]
     assert leakage.unleaked(rows, [drawn()], "sft.data") == rows
+
+
+@pytest.mark.parametrize("form", ["0123456789abcdef", "1-0123456789abcdef"])
+def test_a_row_that_is_told_by_an_older_form_is_not_taken_for_unleaked(form: str) -> None:
+    with pytest.raises(ConfigError, match=r"older edition, such as .*: build it anew"):
+        leakage.unleaked([row(form)], [drawn()], "sft.data")
+    assert leakage.unleaked([row(form)], [], "sft.data")

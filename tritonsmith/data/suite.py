@@ -23,12 +23,12 @@ def suite_forms() -> frozenset[str]:
 
 def of_suite(task: Task, form: str, suite: frozenset[str]) -> bool:
     """Whether a task of a traced form (empty where it has none) is one of those that have the forms `suite`."""
-    return form in suite or (bool(suite) and not suite.isdisjoint(_written(task.graph or "")))
+    return form in suite or (bool(suite) and not suite.isdisjoint(written(task.graph or "")))
 
 
 @cache
-def _written(text: str) -> frozenset[str]:
-    """The forms of some writings of a graph of one operator; none of another, nor of no graph."""
+def written(text: str) -> frozenset[str]:
+    """The forms of some writings of a graph, given as text, of one operator; none of another, nor of no graph."""
     graph = graphs.Graph.parse(text) if text else None
     if graph is None or len(graph.nodes) != 1:
         return frozenset()

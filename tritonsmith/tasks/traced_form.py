@@ -16,6 +16,7 @@ from tritonsmith.tasks.traced import SIZES, Operation, Trace, rank
 
 EDITION = 2
 """Of the forms: those of another are not to be compared with these."""
+_TEXT = re.compile(r"(?:(\d+)-)?[0-9a-f]{16}")
 
 _DIMENSIONS = {"dim", "dims", "dim0", "dim1", "start_dim", "end_dim"}
 _COMMUTATIVE = {"add", "mul", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or"}
@@ -29,7 +30,7 @@ _Spelled = tuple[str, list[str]]
 
 
 def form(trace: Trace) -> str:
-    """The hash, 16 letters."""
+    """The edition and the hash, such as `2-0123456789abcdef`."""
     spelled = [_spelled(trace, operation) for operation in trace.operations]
     ordered = _ordered(trace, spelled)
     leaves: dict[str, str] = {}
@@ -48,7 +49,18 @@ def form(trace: Trace) -> str:
         parts.append(f"{name}({','.join([*map(named, ordered[at]), *kept])})")
         numbers[f"%{at}"] = len(parts)
     parts.append(",".join(map(named, trace.returned)))
-    return _hash(";".join(parts))[:16]
+    return f"{EDITION}-{_hash(';'.join(parts))[:16]}"
+
+
+def edition(text: str) -> int | None:
+    """Of which edition a form is, 0 where it does not say; None for a text that is no form."""
+    found = _TEXT.fullmatch(text)
+    return None if found is None else int(found[1] or 0)
+
+
+def is_old(text: str) -> bool:
+    """Whether a text is a form that is not to be compared with today's."""
+    return edition(text) not in (None, EDITION)
 
 
 def _visited(trace: Trace, ordered: Sequence[Sequence[str]]) -> list[int]:

@@ -5,21 +5,20 @@ know nothing of sizes, names and writing. Rows of graphs are not looked through 
 """
 
 import logging
-import re
 from collections.abc import Sequence
 
 from tritonsmith.config import ConfigError
 from tritonsmith.data.rows import Row
 from tritonsmith.data.split import told
+from tritonsmith.data.suite import written
 from tritonsmith.data.survey import forms
+from tritonsmith.tasks import traced_form
 from tritonsmith.types import Task
 
 log = logging.getLogger(__name__)
 
 MOST_TRACED = 1000
 """Tasks that are traced for it; one takes some 50 ms."""
-_FORM = re.compile(r"[0-9a-f]{16}")
-"""What a row has for its graph where its task has none (`tasks.traced`)."""
 
 
 def check(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
@@ -31,10 +30,15 @@ def check(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
 
 
 def unleaked(rows: list[Row], heldout: Sequence[Task], name: str) -> list[Row]:
-    """The rows, none of which may be of a held-out task; raises ConfigError where one is."""
+    """The rows, none of which may be of a held-out task; raises ConfigError where one is, or where that is not known.
+
+    A row whose task has no graph has its traced form there.
+    """
     learnt = {row.graph.strip() for row in rows if row.graph}
     own = {told(task) for task in heldout}
-    if any(_FORM.fullmatch(graph) for graph in learnt):
+    if heldout and (old := next(filter(traced_form.is_old, learnt), None)):
+        raise ConfigError(f"{name} tells tasks by forms of an older edition, such as {old}: build it anew")
+    if any(traced_form.edition(graph) is not None for graph in learnt):
         own |= set(forms(heldout)) - {""}
     if leaked := learnt & own:
         raise ConfigError(f"{name} holds {len(leaked)} of the held-out tasks, such as {min(leaked)}")
@@ -59,5 +63,10 @@ def _of_one_form(train: Sequence[Task], heldout: Sequence[Task], name: str) -> l
             MOST_TRACED,
         )
         return []
-    known = set(forms(some)) - {""}
-    return [task.id for task, form in zip(others, forms(others), strict=True) if form in known]
+    known = frozenset[str]().union(*_told_by(some))
+    return [task.id for task, told_by in zip(others, _told_by(others), strict=True) if told_by & known]
+
+
+def _told_by(tasks: Sequence[Task]) -> list[frozenset[str]]:
+    """By task its traced form and those of its other writings, as far as they are known."""
+    return [written(task.graph or "") | ({form} - {""}) for task, form in zip(tasks, forms(tasks), strict=True)]

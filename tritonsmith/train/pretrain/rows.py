@@ -16,6 +16,7 @@ import pyarrow.parquet as parquet
 
 from tritonsmith import jsonl
 from tritonsmith.errors import UserError
+from tritonsmith.tasks import traced_form
 from tritonsmith.train import tokenizer as bpe
 from tritonsmith.types import Task
 
@@ -64,7 +65,10 @@ def heldout(paths: Sequence[Path], n: int) -> list[tuple[Task, str]]:
 
 
 def forms(paths: Sequence[Path]) -> set[str]:
-    """The canonical forms of the tasks of all training rows, where rows say them."""
+    """The canonical forms of the tasks of all training rows, where rows say them.
+
+    Raises UserError where they are not to be compared with today's.
+    """
     found: set[str] = set()
     for path in paths:
         for file, split in _files(path, ("train",)):
@@ -73,6 +77,8 @@ def forms(paths: Sequence[Path]) -> set[str]:
                 for row in _rows(file, ("form", "split"))
                 if (row.get("split") or split) == "train"
             }
+    if old := next(filter(traced_form.is_old, found), None):
+        raise UserError(f"the rows tell tasks by forms of an older edition, such as {old}: make them anew")
     return found - {""}
 
 
