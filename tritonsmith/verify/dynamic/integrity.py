@@ -242,7 +242,7 @@ def _interpreters(space: _Namespace, value: object) -> bool:
 
 @functools.cache
 def _interpreter_files() -> frozenset[str]:
-    own = ("interpret", "libdevice", "memo", "hints")
+    own = ("language", "libdevice", "memo", "hints")
     names = ("triton.runtime.interpreter", *(f"tritonsmith.verify.interpreter.{name}" for name in own))
     return frozenset(str(importlib.import_module(name).__file__) for name in names)
 

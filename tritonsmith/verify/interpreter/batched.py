@@ -19,6 +19,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from tritonsmith.verify.dynamic.observe import Launches
+from tritonsmith.verify.interpreter.accesses import width
 from tritonsmith.verify.interpreter.recorded import ELEMENTWISE, Form, Recorder, Step
 from tritonsmith.verify.interpreter.shadow import Shadow
 from tritonsmith.verify.interpreter.together import Meet, Together
@@ -181,7 +182,7 @@ def _load(now: Now, args: Sequence[Any], form: Form) -> TensorHandle:
     pointers, kind = now.wide(args[0], form.made[0].shape), args[0].get_element_ty()
     masked = len(args) > 4
     mask = _mask(now, args[1], pointers.shape) if masked else np.ones(pointers.shape, np.bool_)
-    now.memory.load(pointers, mask, _width(kind))
+    now.memory.load(pointers, mask, width(kind))
     other = np.zeros(pointers.shape, form.made[0].kind)
     if masked and args[2] is not None:
         other[:] = now.wide(args[2], form.made[0].shape)
@@ -192,15 +193,11 @@ def _store(now: Now, args: Sequence[Any], form: Form) -> None:
     masked, shape = len(args) > 4, form.given[0]
     pointers, values = (now.wide(one, shape) for one in args[:2])
     mask = _mask(now, args[2], pointers.shape) if masked else np.ones(pointers.shape, np.bool_)
-    now.memory.store(pointers, mask, values, _width(args[0].get_element_ty()))
+    now.memory.store(pointers, mask, values, width(args[0].get_element_ty()))
 
 
 def _mask(now: Now, handle: TensorHandle, shape: Sequence[int]) -> npt.NDArray[np.bool_]:
     return now.wide(handle, shape[1:]).astype(np.bool_, copy=False)
-
-
-def _width(kind: tl.dtype) -> int:
-    return max(1, kind.primitive_bitwidth // 8)
 
 
 _ACTS: dict[str, Act] = {
