@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from peft import PeftModel
-from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast, TrainerCallback
 from trl.trainer.grpo_config import GRPOConfig
 
 from tritonsmith import credit, jsonl, reward
@@ -102,14 +102,50 @@ def _train(
     stage: Stage | None,
 ) -> Path:
     """Train on this rank; `keep` adds a line to the records."""
-    out = config.run.dir / "grpo"
+    out, own = config.run.dir / "grpo", config.grpo
     clock = Clock(out / "steps.jsonl", minutes)  # loading and asking count, as in best-of-N
-    own = config.grpo
-    learnt = own.updates * own.iterations
     model, tokenizer = trainer.load(config, start, master=True, spread=True)
     positions = int(getattr(model.config, "max_position_embeddings", own.max_prompt + 1))
     stage, longest = stage or frontend(config), min(own.max_prompt, positions - 1)
     questions = Questions.of(tasks, stage.ask, tokenizer, longest)
+    args = _arguments(config, model, out)
+    curriculum = Curriculum.from_config(config.curriculum)
+    rewards = _rewards(config, args, tasks, verifier, curriculum, keep)
+    order = _order(config, args, questions, curriculum)
+    learner = CurriculumTrainer(
+        model=model,
+        reward_funcs=cast("Callable[..., list[float | None]]", rewards),
+        args=args,
+        train_dataset=questions.dataset(),
+        processing_class=tokenizer,
+        peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
+    )
+    learner.questions, learner.curriculum, learner.rewards, learner.clock = questions, curriculum, rewards, clock
+    learner.ahead, learner.updates, learner.silence = own.ahead, own.updates * own.iterations, Silence()
+    learner.policy, learner.order = _policy(config, learner, tokenizer), order
+    learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
+    learner.assign = _assign(config, rewards, tokenizer)
+    if own.imitate:
+        learner.imitation = Imitation(own.imitate, own.rename)
+        learner.imitation.recall(read(out / RECORDS))
+    trainer.prepare(learner, config, "grpo")
+    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_is_no_dump)
+    first = [FirstForward(learner)] if learner.is_fsdp_enabled else []
+    for callback in (*first, Timed(learner), *callbacks):
+        learner.add_callback(callback)
+    try:
+        trainer.run_trainer(learner, resume)
+    finally:
+        for rollout in (learner.due, learner.waiting):
+            if rollout is not None:
+                rollout.batch.stop()
+    return trainer.finish(learner, out / "model")
+
+
+def _arguments(config: Config, model: PreTrainedModel | PeftModel, out: Path) -> GRPOConfig:
+    """TRL's settings for ours; raises ConfigError where it has none for them."""
+    own = config.grpo
+    learnt = own.updates * own.iterations
     try:
         args = GRPOConfig(
             **trainer.options(config, model, out / "checkpoints", own.steps * learnt),  # pyright: ignore[reportArgumentType]
@@ -132,55 +168,51 @@ def _train(
     except ValueError as error:
         raise ConfigError(f"grpo: {' '.join(str(error).split())}") from error
     trainer.alone(args)
+    return args
+
+
+def _rewards(
+    config: Config,
+    args: GRPOConfig,
+    tasks: Sequence[Task],
+    verifier: Judge,
+    curriculum: Curriculum,
+    keep: Callable[[str], None],
+) -> KernelReward:
+    """What scores this rank's completions."""
+    turns, group = config.grpo.turns, config.grpo.num_generations * config.grpo.turns
+    workers = max(1, (config.verify.workers or cores()) // ranks.count())
+    path = config.run.dir / "grpo" / RECORDS
+    rewards = KernelReward(tasks, verifier, path, curriculum, _score(config), workers, keep)
+    earlier = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
+    rewards.turns, rewards.first = turns, earlier % group // turns
+    return rewards
+
+
+def _order(config: Config, args: GRPOConfig, questions: Questions, curriculum: Curriculum) -> CurriculumSampler | None:
+    """In which order tasks are drawn where the curriculum says it; raises ConfigError where a step wants too many."""
+    own = config.grpo
     group = own.num_generations * own.turns
     groups = (args.generation_batch_size or own.batch) // group
     if groups > (there := len(questions.rows)):
         raise ConfigError(f"grpo: a step draws {groups} distinct tasks, and tasks.train has {there} that fit")
-    curriculum = Curriculum.from_config(config.curriculum)
-    workers = max(1, (config.verify.workers or cores()) // ranks.count())
-    rewards = KernelReward(tasks, verifier, out / RECORDS, curriculum, _score(config), workers, keep)
-    rewards.first = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
-    rewards.turns = own.turns
-    rewards.first = rewards.first % group // own.turns
-    learner = CurriculumTrainer(
-        model=model,
-        reward_funcs=cast("Callable[..., list[float | None]]", rewards),
-        args=args,
-        train_dataset=questions.dataset(),
-        processing_class=tokenizer,
-        peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
-    )
-    learner.questions, learner.curriculum, learner.rewards = questions, curriculum, rewards
-    learner.clock = clock
-    learner.ahead, learner.updates, learner.silence = own.ahead, learnt, Silence()
+    if not config.extensions.curriculum:
+        return None
+    levels = [cast(int, row["level"]) for row in questions.rows]
+    again = own.iterations * (args.steps_per_generation or 1)
+    return CurriculumSampler(levels, curriculum, groups, group, again, config.run.seed)
+
+
+def _policy(config: Config, learner: CurriculumTrainer, tokenizer: PreTrainedTokenizerBase) -> Policy | None:
+    """What draws from the weights in training; None under DeepSpeed, where TRL does, and some settings are refused."""
     if not learner.is_deepspeed_enabled:
         drawn_from = learner.accelerator.unwrap_model(learner.model)
-        learner.policy = Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
-    elif own.turns > 1:
+        return Policy(drawn_from, tokenizer, trainer.dtype(config), learner.is_fsdp_enabled)
+    if config.grpo.turns > 1:
         raise ConfigError("grpo.turns: feedback turns are not drawn from DeepSpeed's weights; DDP and FSDP have them")
-    elif own.imitate:
+    if config.grpo.imitate:
         raise ConfigError("grpo.imitate: right answers do not come back under DeepSpeed; under DDP and FSDP they do")
-    learner.converser = Converser(own.turns, stage, longest, learner._encode, learner._text, learner.clock)
-    learner.assign = _assign(config, rewards, tokenizer)
-    if own.imitate:
-        learner.imitation = Imitation(own.imitate, own.rename)
-        learner.imitation.recall(read(out / RECORDS))
-    if config.extensions.curriculum:
-        levels = [cast(int, row["level"]) for row in questions.rows]
-        again = learner.num_iterations * (args.steps_per_generation or 1)
-        learner.order = CurriculumSampler(levels, curriculum, groups, group, again, config.run.seed)
-    trainer.prepare(learner, config, "grpo")
-    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_is_no_dump)
-    first = [FirstForward(learner)] if learner.is_fsdp_enabled else []
-    for callback in (*first, Timed(learner), *callbacks):
-        learner.add_callback(callback)
-    try:
-        trainer.run_trainer(learner, resume)
-    finally:
-        for rollout in (learner.due, learner.waiting):
-            if rollout is not None:
-                rollout.batch.stop()
-    return trainer.finish(learner, out / "model")
+    return None
 
 
 def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenizerBase) -> Assign | None:

@@ -3,9 +3,8 @@
 Untrusted, as all of `runner` is. What runs on tensors without data is in `sizeless`, what is timed in `clocked`.
 """
 
-import copy
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -20,9 +19,9 @@ from tritonsmith.verify.dynamic.kept import Kept
 from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
 from tritonsmith.verify.launches.device import on_device
-from tritonsmith.verify.process import loading, wire
+from tritonsmith.verify.process import building, loading, wire
 from tritonsmith.verify.process.within import Limit, within
-from tritonsmith.verify.reference import by_name, handing, stand_ins
+from tritonsmith.verify.reference import handing
 
 if TYPE_CHECKING:
     from tritonsmith.verify import timing
@@ -193,45 +192,13 @@ class Session:
         self._release()
         return {"ok": True, "loaded": loaded}, None
 
-    def _built(self, header: dict[str, object], tree: dict[str, wire.Tree]) -> int:
+    def _built(self, header: Mapping[str, object], tree: Mapping[str, wire.Tree]) -> int:
         """Build the model; gives how many of the reference's weights were loaded."""
-        rows = tree.get("stand_ins")
-        known = [(stand_ins.told(row[0]), row[1]) for row in rows] if isinstance(rows, list) else []  # type: ignore[index]
-        names = tree.get("by_name")
-        own = by_name.Weights()
-        for name, row in names.items() if isinstance(names, dict) else ():
-            own[name] = row[0], row[1]  # type: ignore[index,assignment]
-
-        def construct() -> object:
-            return self._construct(tree["init"], int(str(header["seed"])))
-
-        with stand_ins.standing_in(known) if known else nullcontext():  # type: ignore[arg-type]
-            model = by_name.built(construct, own) if own else construct()
-        if not isinstance(model, nn.Module):
-            raise TypeError("ModelNew is no nn.Module")
-        dtype = header.get("dtype")
-        if dtype:
-            model = loading.in_precision(model, getattr(torch, str(dtype)))
-        model = model.to(self.device)
-        self.model = model
+        if self.module is None:
+            raise RuntimeError("nothing is loaded")
+        self.model, loaded = building.built(self.module, header, tree, self.device)
         self.weights = set(tree["state"]) if isinstance(tree["state"], dict) else set()
-        loaded = loading.load_state(model, tree["state"])
-        if known:
-            stand_ins.put_in_rest(model, known, list(self.weights), loaded)  # type: ignore[arg-type]
-        return len(loaded)
-
-    def _construct(self, init: wire.Tree, seed: int) -> object:
-        """ModelNew under the seed, where the reference was built; one that prepares on the host is built there."""
-        devices = ("cuda", "cpu") if self.mode == "cuda" else ("cpu",)
-        for device in devices:
-            loading.seed(seed)
-            try:
-                with on_device(self.device), torch.device(device):
-                    return self.module.ModelNew(*loading.sequence(copy.deepcopy(init)))  # type: ignore[union-attr]
-            except Exception:  # the candidate's; the last place's is told
-                if device == devices[-1]:
-                    raise
-        return None
+        return loaded
 
     def forward(self, header: dict[str, object], tree: wire.Tree) -> Answer:
         """Call `forward` once on the inputs; answers with the outputs and what was seen to run.
@@ -248,13 +215,7 @@ class Session:
         if self._rehearsed and self._plan is not None:
             self._built(*self._plan)
         self._rehearsed, self._plan = False, None
-        if (piece := header.get("put_back")) is not None:
-            self._memory.pieces[int(str(piece))]()
-        if (far := header.get("far")) is not None:
-            calls = self._counters.advance(int(str(far)))
-            self._memory.advance(self._memory.counted(), calls)
-        if (leap := header.get("leap")) is not None:
-            self._memory.leap(int(str(leap)))
+        self._remember(header)
         if header.get("refill"):
             replay.refill(self.kept, tree)
             self._memory.before()
@@ -263,19 +224,58 @@ class Session:
         earlier = self.outputs if header.get("kept") else None
         self.kept = inputs if header.get("keep") else None
         self.launches.clear()
-        fresh = None
+        given = [inputs, *loading.tensors_of(self.model).values()]
+        fresh = self._fresh()
+        self.launches.alive.extend(observe.tensors(given))
+        operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
+        called = self._called(header, inputs, operators, work)
+        if called is None:
+            return {"stopped": True}, None
+        output, answer = called
+        self.launches.look([given, *loading.tensors_of(self.model).values()])
+        seen = {
+            "operators": operators.counts,
+            "launches": self.launches.report(),
+            "memory": self.launches.violations + self._broken_guards(),
+            **operators.touched(output),
+            "work": work.report(output),
+            "kernels": list(self.watch.stats.values()) if self.watch else [],
+        }
+        if before is not None:
+            seen |= self._changed(before, header, output, earlier)
+        self.launches.let_go()
+        self.outputs = [output]
+        self._answer = answer
+        del operators, work, called
+        if not header.get("keep"):
+            self._release()
+        return seen, answer if header.get("values", True) else None
+
+    def _remember(self, header: Mapping[str, object]) -> None:
+        """What it keeps holds a piece of older memory again, or counts as of many calls later, where that is asked."""
+        if (piece := header.get("put_back")) is not None:
+            self._memory.pieces[int(str(piece))]()
+        if (far := header.get("far")) is not None:
+            calls = self._counters.advance(int(str(far)))
+            self._memory.advance(self._memory.counted(), calls)
+        if (leap := header.get("leap")) is not None:
+            self._memory.leap(int(str(leap)))
+
+    def _fresh(self) -> Callable[[torch.Tensor], torch.Tensor] | None:
+        """What stands for new memory in the forward that begins."""
         if self.watch is not None and self._guards is not None:
             from tritonsmith.verify.dynamic import cuda
 
             self.watch.run()
             self.watch.stats.clear()
-            fresh = cuda.guarded(self._guards, self.launches)
-        elif self.mode == "capture":
-            # Nothing runs that would write it: a size that is read from it would be the poison's.
-            fresh = zeroed(self.launches.fresh)
-        given = [inputs, *loading.tensors_of(self.model).values()]
-        self.launches.alive.extend(observe.tensors(given))
-        operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
+            return cuda.guarded(self._guards, self.launches)
+        # Where nothing runs that would write it, a size that is read from it would be the poison's.
+        return zeroed(self.launches.fresh) if self.mode == "capture" else None
+
+    def _called(
+        self, header: Mapping[str, object], inputs: Sequence[object], operators: observe.Operators, work: Work
+    ) -> tuple[object, wire.Tree] | None:
+        """The output of a call, and what of it goes to the judge; None where it was stopped."""
         patient, self.launches.values = bool(header.get("patient")), self._values
         self.launches.programs = _BRIEF if header.get("brief") and not patient else None
         limit = Limit()
@@ -288,34 +288,23 @@ class Session:
             if not header.get("brief") and not limit.over:
                 raise
             self.release({}, None)
-            return {"stopped": True}, None
+            return None
         finally:
             left, self.launches.programs, self.launches.values = self.launches.programs, None, None
-        if limit.over or (left is not None and left < 0):  # the candidate went on nevertheless
-            return {"stopped": True}, None
-        self.launches.look([given, *loading.tensors_of(self.model).values()])
-        seen = {
-            "operators": operators.counts,
-            "launches": self.launches.report(),
-            "memory": self.launches.violations + self._broken_guards(),
-            **operators.touched(output),
-            "work": work.report(output),
-            "kernels": list(self.watch.stats.values()) if self.watch else [],
-        }
-        if before is not None:
-            seen["effects"] = before.effects(output, earlier)
-            if header.get("keep") and self.module is not None and far is None:
-                self._counters.look(self.model, self.module)
-                seen["counters"] = len(self._counters.rising())
-            seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
-            seen["tickets"], seen["older"] = self._memory.steady, self._memory.older
-        self.launches.let_go()
-        self.outputs = [output]
-        self._answer = answer
-        del operators, work
-        if not header.get("keep"):
-            self._release()
-        return seen, answer if header.get("values", True) else None
+        stopped = limit.over or (left is not None and left < 0)  # and the candidate went on nevertheless
+        return None if stopped else (output, answer)
+
+    def _changed(
+        self, before: replay.Before, header: Mapping[str, object], output: object, earlier: list[object] | None
+    ) -> dict[str, object]:
+        """What a call changed, and what the candidate keeps of it and counts."""
+        seen: dict[str, object] = {"effects": before.effects(output, earlier)}
+        if header.get("keep") and self.model is not None and self.module is not None and header.get("far") is None:
+            self._counters.look(self.model, self.module)
+            seen["counters"] = len(self._counters.rising())
+        seen["pieces"] = self._kept_by(before, header) if header.get("keep") else 0
+        seen["tickets"], seen["older"] = self._memory.steady, self._memory.older
+        return seen
 
     def often(self, header: dict[str, object], _: wire.Tree) -> Answer:
         """Call `forward` on the inputs that are kept `most` times, no launch of which is run; see `unrun`.
@@ -348,7 +337,7 @@ class Session:
         finally:
             self.launches.active = False
 
-    def _kept_by(self, before: replay.Before, header: dict[str, object]) -> int:
+    def _kept_by(self, before: replay.Before, header: Mapping[str, object]) -> int:
         """Note the memory that launches were given; how many pieces of it an answer may hang on."""
         if header.get("refill"):
             self._memory.after(self.launches.given.keys())
