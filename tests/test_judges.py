@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from judging import DOUBLE, FORWARD, KERNEL, SUITE, double, kernel, rules
 
 from tritonsmith.config import VerifyConfig
@@ -366,3 +367,24 @@ def test_use_is_counted(tmp_path: Path) -> None:
     with gpu.shared():
         time.sleep(0.01)
     assert gpu.use.alone >= 0.02 and gpu.use.shared >= 0.01 and gpu.use.waited < 1
+
+
+def test_references_are_built_apart_from_what_draws_beside_them() -> None:
+    """Training's dropout draws from torch's one generator: references had other weights than candidates."""
+    task = SUITE["level1/linear"]
+    source = kernel(task.id).replace("self.linear", "self.fc")  # the reference's weights are not loaded: drawn alike
+    over = threading.Event()
+
+    def train() -> None:
+        while not over.is_set():
+            torch.nn.functional.dropout(torch.ones(64, 256), 0.05)
+
+    training = threading.Thread(target=train)
+    training.start()
+    try:
+        with Verifier(VerifyConfig(device="cpu", workers=1, timing=False), apart=True) as verifier:
+            verdict = verifier.verify(task, Candidate(task=task.id, source=source))
+    finally:
+        over.set()
+        training.join()
+    assert verdict.correct, (verdict.findings, verdict.mismatch)

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tritonsmith.train import judging
 from tritonsmith.train.judging import Judging
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
@@ -51,8 +50,10 @@ class Judge:
         return []
 
 
-def filled(judge: Judge, samples: range, workers: int = 4, before: Judging | None = None) -> Judging:
-    batch = Judging(judge, workers, before)
+def filled(
+    judge: Judge, samples: range, workers: int = 4, before: Judging | None = None, timeout: float | None = None
+) -> Judging:
+    batch = Judging(judge, workers, before, timeout=timeout)
     for sample in samples:
         batch.submit(TASK, candidate(sample))
     batch.close()
@@ -97,12 +98,11 @@ def test_a_verifier_that_judges_nothing_ends_the_run() -> None:
         filled(Judge(fails_at=0), range(5)).verdicts()
 
 
-def test_a_silent_verifier_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "PATIENCE", 0.1)
+def test_a_silent_verifier_is_given_up() -> None:
     judge = Judge()
     judge.may.clear()
     with pytest.raises(TimeoutError, match="no verdict"):
-        filled(judge, range(2)).verdicts()
+        filled(judge, range(2), timeout=0.01).verdicts()
     judge.may.set()
 
 

@@ -73,8 +73,17 @@ def test_a_template_that_says_it_already_is_left_alone() -> None:
     assert tokenizer.chat_template == (models.NANO / "chat_template.jinja").read_text()
 
 
+@shipped
+def test_lora_on_modules_that_a_model_does_not_have_is_one_line() -> None:
+    model, _ = models.load(Config().model)
+    with pytest.raises(ConfigError, match=r"lora\.target_modules: the model has none of nope"):
+        models.lora(LoraSection(target_modules=["nope"]), model)
+
+
+@shipped
 def test_lora_takes_the_configured_numbers() -> None:
-    config = models.lora(LoraSection(r=4, alpha=8))
+    model, _ = models.load(Config().model)
+    config = models.lora(LoraSection(r=4, alpha=8), model)
     assert (config.r, config.lora_alpha, config.lora_dropout) == (4, 8, 0.05)
 
 

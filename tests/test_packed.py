@@ -58,6 +58,18 @@ def test_more_rows_make_larger_batches_where_steps_are_bounded(rows: int, wanted
     assert trainer.accumulated(rows, SftConfig(batch=8)) == 1
 
 
+@pytest.mark.parametrize(
+    ("rows", "batch", "epochs", "most", "times", "steps"),
+    [(10, 1, 2.0, 3, 10, 2), (10, 2, 3.0, 4, 5, 3), (10, 8, 2.0, 1, 3, 1), (10, 2, 3.0, None, 1, 15)],
+)
+def test_steps_are_bounded_where_each_epoch_begins_with_a_new_one(
+    rows: int, batch: int, epochs: float, most: int | None, times: int, steps: int
+) -> None:
+    """TRL took 4, 6 and 2."""
+    own = SftConfig(batch=batch, epochs=epochs, most_steps=most)
+    assert sft.schedule(rows, own) == (times, steps)
+
+
 def test_steps_are_bounded_by_the_rows_that_are_learnt_packed(tiny_folder: Path, tmp_path: Path) -> None:
     """Counted by answers, of which five lay in a row, a late round took half the steps that it might have."""
     config = make_config(tmp_path, tiny_folder, **{"sft.batch": 1, "sft.epochs": 1, "sft.most_steps": 6})

@@ -1,5 +1,7 @@
 """A whole run: the dry run does every step, a killed run resumes, a changed one is refused, nothing leaks."""
 
+import json
+import logging
 import os
 import signal
 import subprocess
@@ -15,6 +17,7 @@ from tritonsmith.config import Config, ConfigError
 from tritonsmith.evaluate import read
 from tritonsmith.train import ranks, run
 from tritonsmith.train.dry import few
+from tritonsmith.verify import measure
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
 
@@ -167,3 +170,48 @@ def test_a_server_is_not_asked_to_go_on_with_an_answer(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs a model of this process"):
         run.evaluate_model(configuration.load(None, given))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"run.steps": ["sft", "eval"]}, False),
+        ({"run.steps": ["grpo"]}, False),
+        ({"run.steps": ["midend_grpo"], "grpo.ahead": True}, True),
+        ({"run.steps": ["best_of_n"], "best_of_n.ahead": True}, True),
+        ({"run.steps": ["best_of_n"], "sft.engine": "compiled"}, True),
+        ({"run.steps": ["eval"], "grpo.ahead": True}, False),
+    ],
+)
+def test_who_trains_beside_the_judges_has_them_in_another_process(changes: dict[str, object], wanted: bool) -> None:
+    given = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
+    assert run._overlaps(configuration.load(None, given)) is wanted
+
+
+def test_what_trains_is_named_in_the_order_in_which_it_starts_from_each_other() -> None:
+    with pytest.raises(ConfigError, match="what trains goes in the order sft, best_of_n, grpo"):
+        configuration.load(None, ['run.steps=["grpo", "best_of_n"]'])
+
+
+def test_a_curriculum_over_one_level_is_said_to_choose_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {
+        "run.dir": str(tmp_path),
+        "run.steps": "[]",
+        "tasks.train": "suite:level2",
+        "extensions.curriculum": "true",
+    }
+    with caplog.at_level(logging.WARNING):
+        run.run(configuration.load(None, [f"{name}={value}" for name, value in given.items()]))
+    assert "nothing to choose" in caplog.text
+
+
+def test_shipped_configs_time_as_their_documents_do() -> None:
+    presets = {
+        name: measure.preset(found.verify, found.extensions)
+        for name in ("tritonrl-a", "two-stage")
+        if (found := configuration.load(CONFIGS[0].parent / f"{name}.toml"))
+    }
+    assert (presets["tritonrl-a"].warmups, presets["tritonrl-a"].trials) == (10, 50)
+    assert (presets["two-stage"].warmups, presets["two-stage"].trials) == (10, 100)

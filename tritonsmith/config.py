@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 import tomli_w
 from pydantic import (
@@ -52,7 +52,16 @@ class RunConfig(_Section):
     """Everything the run writes goes below this folder."""
     seed: NonNegativeInt = 0
     steps: list[Step] = ["sft", "best_of_n", "eval", "report"]
-    """What `tritonsmith run` does, in this order; what trains the mid-end has its name in front."""
+    """What `tritonsmith run` does, in this order; what trains the mid-end has its name in front. What trains starts
+    from the model of what trains before it: SFT, best-of-N, GRPO."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        known = [name for name in get_args(Step) if name not in ("eval", "report")]
+        found = [name for name in self.steps if name in known]
+        if found != sorted(found, key=known.index):
+            raise ValueError(f"steps: what trains goes in the order {', '.join(known)}")
+        return self
 
 
 class ModelConfig(_Section):
@@ -207,7 +216,7 @@ class GrpoSection(_Section):
     more. Each turn is a row to train on, worth its reward and `credit.TURN_DISCOUNT` of what the next one is worth;
     `batch` counts first turns. A conversation that exceeds `max_prompt` tokens ends: leave room for what is said."""
     steps: PositiveInt = 100
-    temperature: NonNegativeFloat = 1.0
+    temperature: PositiveFloat = 1.0
     ahead: bool = False
     """Train on the batch that was drawn a step before, which is judged while the next one is drawn."""
     loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dr_grpo"

@@ -118,7 +118,9 @@ def _train(
         args=args,
         train_dataset=questions.dataset(),
         processing_class=tokenizer,
-        peft_config=models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None,
+        peft_config=models.lora(config.lora, model)
+        if config.lora.enabled and not isinstance(model, PeftModel)
+        else None,
     )
     learner.questions, learner.curriculum, learner.rewards, learner.clock = questions, curriculum, rewards, clock
     learner.ahead, learner.updates, learner.silence = own.ahead, own.updates * own.iterations, Silence()
@@ -185,7 +187,7 @@ def _rewards(
     path = config.run.dir / "grpo" / RECORDS
     rewards = KernelReward(tasks, verifier, path, curriculum, _score(config), workers, keep)
     earlier = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
-    rewards.turns, rewards.first = turns, earlier % group // turns
+    rewards.turns, rewards.first, rewards.timeout = turns, earlier % group // turns, config.verify.timeout
     return rewards
 
 

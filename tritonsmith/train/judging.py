@@ -16,8 +16,11 @@ from tritonsmith.types import Candidate, Task, Verdict
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 300.0
-"""Seconds without a verdict after which a batch is given up: five times what a candidate may take on a CPU."""
+PATIENCE = 10.0
+"""Times `verify.timeout` without a verdict after which a batch is given up: a candidate may take eight, where others
+take the processors."""
+USUAL = 60.0
+"""Seconds of `verify.timeout` where it is not set, on a CPU."""
 
 
 class _Stopped(Exception):
@@ -33,11 +36,13 @@ class Judging:
         workers: int,
         before: "Judging | None" = None,
         on_verdict: Callable[[int, Verdict], None] | None = None,
+        timeout: float | None = None,
     ) -> None:
         """Begin. Of a batch `before` that is still being judged, only what it leaves idle of `workers` is taken.
 
-        `on_verdict` gets a candidate's number and its verdict, in another thread.
+        `on_verdict` gets a candidate's number and its verdict, in another thread. `timeout` is the verifier's.
         """
+        self._patience = PATIENCE * (timeout or USUAL)
         self._judge, self._workers, self._before, self._on_verdict = judge, workers, before, on_verdict
         self._jobs: deque[tuple[Task, Candidate]] = deque()
         self._verdicts: dict[int, Verdict] = {}
@@ -68,12 +73,12 @@ class Judging:
     def verdicts(self, needed: bool = True) -> list[Verdict | None]:
         """Wait for the verdicts, in the order of `submit`; None where the verifier failed, with a line in the log.
 
-        Never waits longer than `PATIENCE` for the next one. Where one is `needed` and there is none at all, raises what
-        the verifier raised, or TimeoutError.
+        Waits for the next one no longer than `PATIENCE` says. Where one is `needed` and there is none at all, raises
+        what the verifier raised, or TimeoutError.
         """
         with self._change:
             known, heard = len(self._verdicts), time.monotonic()
-            while not self._done and time.monotonic() - heard < PATIENCE:
+            while not self._done and time.monotonic() - heard < self._patience:
                 self._change.wait(1.0)
                 if len(self._verdicts) > known:
                     known, heard = len(self._verdicts), time.monotonic()
@@ -81,7 +86,7 @@ class Judging:
             self._stopped = True
             self._change.notify_all()
             if needed and failed and not self._verdicts:
-                raise self._error or TimeoutError(f"no verdict on any of {failed} candidates in {PATIENCE:.0f} s")
+                raise self._error or TimeoutError(f"no verdict on any of {failed} candidates in {self._patience:.0f} s")
             if failed:
                 log.error("%d of %d candidates were not judged: %r", failed, self._submitted, self._error)
             return [self._verdicts.get(number) for number in range(self._submitted)]

@@ -18,6 +18,7 @@ from tritonsmith.prompts import Style
 
 if TYPE_CHECKING:
     from peft import LoraConfig
+    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, Qwen3Config
 
 NANO = Path(__file__).parent / "nano"
@@ -57,6 +58,8 @@ def load(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, Pr
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
         with contextlib.nullcontext() if spread else _whole():
             model = AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, local_files_only=local, **options)
+    except ImportError as error:  # what 8-bit weights need
+        raise ConfigError(f"model: {' '.join(str(error).split())}") from error
     except (OSError, ValueError) as error:  # no such path or id, no network; files that are no model's
         raise ConfigError(f"model.id: no model {config.id}: {' '.join(str(error).split())}") from error
     if tokenizer.pad_token is None:
@@ -116,10 +119,13 @@ def _told(template: str) -> Style:
     return told or ("plain" if "<|task|>" in template else "full")
 
 
-def lora(section: LoraSection) -> LoraConfig:
-    """peft's configuration of the `[lora]` section."""
+def lora(section: LoraSection, model: nn.Module) -> LoraConfig:
+    """peft's configuration of the `[lora]` section; raises ConfigError where a model has none of its modules."""
     from peft import LoraConfig
 
+    names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    if names.isdisjoint(target.rpartition(".")[2] for target in section.target_modules):
+        raise ConfigError(f"lora.target_modules: the model has none of {', '.join(section.target_modules)}")
     return LoraConfig(
         r=section.r,
         lora_alpha=section.alpha,

@@ -8,6 +8,7 @@ from tritonsmith.config import Config
 from tritonsmith.data.faster import Improvement, faster
 from tritonsmith.data.lower import templates
 from tritonsmith.data.pair import Pair
+from tritonsmith.errors import UserError
 from tritonsmith.optimize import Account, optimize
 from tritonsmith.tasks.format import load_task
 from tritonsmith.train import run, trainer
@@ -25,6 +26,8 @@ def optimize_file(config: Config, path: Path, model: bool, frontend: Path | None
     trainer.quiet()
     task = load_task(path)
     given: dict[Agent, Path | None] = {"frontend": frontend, "midend": midend}
+    if not model and (frontend is not None or midend is not None):
+        raise UserError("--frontend and --midend are adapters of a model: say which by --model")
     adapters: dict[Agent, Path] = {agent: folder for agent, folder in given.items() if folder is not None}
     agents = Agents(config, adapters) if model else None
     config = as_trained(config, midend).model_copy(deep=True)

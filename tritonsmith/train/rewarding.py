@@ -96,8 +96,9 @@ class Batch:
     def _begin(self) -> None:
         self._places: list[int] = []
         """By number of the judging, the place in the batch."""
+        own = self._reward
         self._judging = Judging(
-            self._reward.verifier, self._reward.workers, self._before, partial(self._settle, self._places)
+            own.verifier, own.workers, self._before, partial(self._settle, self._places), own.timeout
         )
 
     def _wait(self) -> None:
@@ -143,6 +144,8 @@ class KernelReward:
         self.score = score
         self.workers = workers or cores()
         self.keep = keep or partial(jsonl.append, records)
+        self.timeout: float | None = None
+        """The verifier's, for one candidate."""
         self.turns = 1
         """How many turns a conversation may have: so many neighbours of a batch are one."""
         self.first = 0

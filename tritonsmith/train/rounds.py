@@ -143,7 +143,8 @@ class Round:
 
         with ExitStack() as stack:
             workers = self.config.verify.workers or cores()
-            judging = stack.enter_context(Judging(self.verifier, workers, before, settle))
+            timeout = self.config.verify.timeout
+            judging = stack.enter_context(Judging(self.verifier, workers, before, settle, timeout))
 
             def submit(task: Task, candidate: Candidate) -> None:
                 jobs.append((task, candidate))

@@ -83,6 +83,8 @@ class _Run:
         self.heldout = _some(load_spec(config.tasks.heldout), limit)
         self.limit = limit
         check(self.train, self.heldout, "tasks.train")
+        if config.extensions.curriculum and limit is None and len({task.level for task in self.train}) == 1:
+            log.warning("extensions.curriculum: all of tasks.train is of one level, so there is nothing to choose")
 
     def all(self) -> None:
         """Do every step, saying how long each took."""
@@ -111,7 +113,7 @@ class _Run:
         if (self.dir / "sft" / "model").exists():
             return
         rows = self.rows()
-        sft.fit_from(self.config, self.config.sft, rows, None, self.dir / "sft", "sft")
+        sft.fit_from(self.config, self.config.sft, rows, None, self.dir / "sft", "sft", master=True)
 
     def best_of_n(self) -> None:
         """Improve the SFT model, or the configured one, by rounds of best-of-N."""
@@ -131,7 +133,7 @@ class _Run:
             return
         with self._midend() as (config, verifier):
             rows = self._midend_rows(config, verifier)
-            sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft")
+            sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft", master=True)
 
     def midend_best_of_n(self) -> None:
         """Improve the mid-end by rounds of best-of-N, on the kernels that the frontend stored."""
@@ -230,8 +232,19 @@ def evaluate_alike(
 
 def judges(config: Config, beside: Verifier | None = None) -> Verifier:
     """The verifier that a configuration asks for, whose verdicts carry its rewards."""
-    score = partial(reward.score, scheme=config.reward.scheme, cap=config.reward.cap)
-    return Verifier(config.verify, extensions=config.extensions, score=score, beside=beside)
+    own = config.reward
+    score = partial(reward.score, scheme=own.scheme, cap=own.cap, alpha=own.alpha)
+    return Verifier(config.verify, extensions=config.extensions, score=score, beside=beside, apart=_overlaps(config))
+
+
+def _overlaps(config: Config) -> bool:
+    """Whether this process may train, or make ready for it, while candidates are judged."""
+    steps = {name.removeprefix("midend_") for name in config.run.steps}
+    overlapping = {
+        "grpo": config.grpo.ahead or ranks.count() > 1,
+        "best_of_n": config.best_of_n.ahead or ranks.count() > 1 or config.sft.engine == "compiled",
+    }
+    return any(overlapping[name] for name in steps & overlapping.keys())
 
 
 def _sampler(config: Config) -> evaluate.Sampler:

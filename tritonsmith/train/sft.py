@@ -119,6 +119,19 @@ def _ready_here(config: Config, settings: SftConfig, start: Path | None, master:
     packed.ready(config, settings, trainer.load(config, start, master=master, spread=True)[0])
 
 
+def schedule(rows: int, settings: SftConfig) -> tuple[int, int]:
+    """How many times `batch` rows an optimiser step of TRL's trainer takes, and how many steps there are.
+
+    It begins each epoch with a new step, so more may be needed of the former than `trainer.accumulated` says; where
+    there are more epochs than `most_steps`, the last ones are left out.
+    """
+    batches, times = math.ceil(rows / settings.batch), trainer.accumulated(rows, settings)
+    most = settings.most_steps or math.inf
+    while (steps := math.ceil(settings.epochs * math.ceil(batches / times))) > most and times < batches:
+        times += 1
+    return times, int(min(steps, most))
+
+
 class _Learner(SFTTrainer):
     """TRL's trainer, whose order of rows does not depend on how many processes there are."""
 
@@ -157,8 +170,7 @@ def fit(
         raise ConfigError(f"{name}: no row fits into sft.max_length = {settings.max_length} tokens")
     if settings.engine == "compiled":
         return packed.fit(config, settings, fitting, model, tokenizer, out, name)
-    times = trainer.accumulated(len(fitting), settings)
-    steps = math.ceil(len(fitting) * settings.epochs / (settings.batch * times))
+    times, steps = schedule(len(fitting), settings)
     given = trainer.options(config, model, out / "checkpoints", steps)  # pyright: ignore[reportArgumentType]
     if steps <= settings.save_steps:  # the only checkpoint would be of the last step, and the model is saved then
         given["save_strategy"] = "no"
@@ -168,6 +180,7 @@ def fit(
         lr_scheduler_type="cosine",
         warmup_steps=min(10, steps // 10),
         num_train_epochs=settings.epochs,
+        max_steps=steps if settings.most_steps is not None else -1,
         **trainer.divided(settings.batch, times, name),
         max_length=settings.max_length,
         completion_only_loss=True,
@@ -176,7 +189,7 @@ def fit(
         save_steps=settings.save_steps,
     )
     trainer.alone(args)
-    peft = models.lora(config.lora) if config.lora.enabled and not isinstance(model, PeftModel) else None
+    peft = models.lora(config.lora, model) if config.lora.enabled and not isinstance(model, PeftModel) else None
     data = Dataset.from_list([one.columns() for one in fitting])
     learner = _Learner(model=model, args=args, train_dataset=data, processing_class=tokenizer, peft_config=peft)
     trainer.prepare(learner, config, name)

@@ -98,8 +98,13 @@ class Verifier:
         extensions: ExtensionsConfig | None = None,
         score: Callable[[Verdict], float] | None = None,
         beside: "Verifier | None" = None,
+        apart: bool = False,
     ) -> None:
-        """Start the zygotes, or take those of another verifier, which owns them and outlives this one."""
+        """Start the zygotes, or take those of another verifier, which owns them and outlives this one.
+
+        `apart`: this process computes while candidates are judged, with what draws from torch's one generator (dropout
+        does). References are built under a seed of it, so they are built in another process, even if that is one.
+        """
         try:
             parse_target(settings.target)
         except ValueError as error:
@@ -115,7 +120,7 @@ class Verifier:
             self._cache = cache.Cache(settings.cache, cache.circumstances(settings, extensions, self.device, names))
         lender = beside._court.living() if beside is not None and beside.device == self.device else None
         self.judges = choose_judges(settings.judges, self.device, self.workers, gpus)
-        bench = self._bench(extensions, gpus, lender)
+        bench = self._bench(extensions, gpus, lender, apart)
         self._lent = frozenset(lender.members) if lender is not None else frozenset()
         self._court = Court(settings, self.device, bench)
         self._seats = threading.BoundedSemaphore(self.workers)
@@ -186,10 +191,10 @@ class Verifier:
         """How GPUs were used so far, by all processes that judge."""
         return self._court.bench.use()
 
-    def _bench(self, extensions: ExtensionsConfig, gpus: int, lender: Bench | None) -> Bench:
+    def _bench(self, extensions: ExtensionsConfig, gpus: int, lender: Bench | None, apart: bool) -> Bench:
         """Threads of this process that judge, or processes; those of a lender of the same kind."""
         gates = [scratch.new() for _ in range(gpus)]
-        if self.judges == 1:
+        if self.judges == 1 and not apart:
             parts = gpu.parts(gates, self.workers, self._settings.spare)
             return Crew(self._settings, extensions, self.device, parts, lender if isinstance(lender, Crew) else None)
         places = _places(self.judges, self.workers, gates)
