@@ -10,11 +10,21 @@ from typing import Literal
 from tritonsmith.source import children, parse, walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.static.asking import kernel_python
-from tritonsmith.verify.static.innards import FRAMES, innards
+from tritonsmith.verify.static.innards import FRAMES, innards, own_selves
 from tritonsmith.verify.static.layers import layer_calls
 from tritonsmith.verify.static.listed import listed
-from tritonsmith.verify.static.module import Module, calls, renames, step, without_dead_code
-from tritonsmith.verify.static.names import COPIES, IMPORT_TREES, IMPORTS, NUMPY_FUNCTIONS, READABLE, advice, closed
+from tritonsmith.verify.static.module import Module, binds, calls, renames, statements, step, without_dead_code
+from tritonsmith.verify.static.names import (
+    COPIES,
+    IMPORT_TREES,
+    IMPORTS,
+    NUMPY_FUNCTIONS,
+    READABLE,
+    advice,
+    closed,
+    is_metaclass,
+    is_wraps,
+)
 from tritonsmith.verify.static.patches import patches
 from tritonsmith.verify.static.scopes import own_names
 from tritonsmith.verify.static.taken import taken
@@ -135,7 +145,12 @@ def _structure(module: Module) -> Iterator[Finding]:
 def _imports(module: Module) -> Iterator[Finding]:
     used = {part.id for part in walk(module.tree) if isinstance(part, ast.Name)}
     used |= {part.attr for part in walk(module.tree) if isinstance(part, ast.Attribute)}
+    classes = [node for node in walk(module.tree) if isinstance(node, ast.ClassDef)]
+    members = {id(part) for node in classes for part in statements(node.body)}
     for node in walk(module.tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) in members:
+            message = "an import in a class makes the module its attribute; import it at the top"
+            yield Finding(rule="import", message=message, line=node.lineno)
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _idle(node, used):
             continue
         if isinstance(node, ast.Import):
@@ -189,7 +204,14 @@ def _definitions(tree: ast.Module) -> Iterator[Finding]:
             names = [] if node.name in DEFINABLE else [node.name]
         elif isinstance(node, ast.MatchClass):
             names = node.kwd_attrs
-        elif isinstance(node, ast.Call) and _makes_a_class(node):
+        elif not isinstance(node, ast.Name):
+            names = [name for name in binds(node) if name != "__future__"]
+            special = [name for name in names if name.startswith("__") and name.endswith("__")]
+            if special:
+                line = getattr(node, "lineno", None)
+                yield Finding(rule="dunder", message=f"{special[0]} may not be bound here", line=line)
+            names = []
+        if isinstance(node, ast.Call) and _makes_a_class(node):
             yield Finding(rule="builtin", message="type takes one argument here", line=node.lineno)
         for name in names:
             if name.startswith("__") and name.endswith("__") and name not in DUNDERS:
@@ -264,27 +286,27 @@ def _numbered(tree: ast.Module, *names: str) -> set[int]:
     found = [node for node in walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
     found = [node for node in found if len(node.args) >= 2 and not node.keywords]
     names_of = listed(tree) if any(isinstance(node.args[1], ast.Name) for node in found) else {}
+    selves = own_selves(tree) if found else frozenset[int]()
     return {
         id(node.func)
         for node in found
-        if _is_numbered(*node.args[:2]) or _is_listed(node.args[0], node.args[1], names_of)
+        if _is_numbered(node.args[0], node.args[1], selves) or _is_listed(node.args[0], node.args[1], names_of, selves)
     }
 
 
-def _is_listed(owner: ast.expr, name: ast.expr, names_of: Mapping[str, Sequence[str]]) -> bool:
+def _is_listed(owner: ast.expr, name: ast.expr, names_of: Mapping[str, Sequence[str]], selves: Collection[int]) -> bool:
     values = names_of.get(name.id, ()) if isinstance(name, ast.Name) else ()
-    mine = isinstance(owner, ast.Name) and owner.id == "self"
-    return mine and bool(values) and not {*values} & (FRAMES | HOST | {"register"})
+    return id(owner) in selves and bool(values) and not {*values} & (FRAMES | HOST | {"register"})
 
 
-def _is_numbered(owner: ast.expr, name: ast.expr) -> bool:
+def _is_numbered(owner: ast.expr, name: ast.expr, selves: Collection[int]) -> bool:
     first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
     if not (isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1].isalpha()):
         return False
     refused = () if first is name else (one for one in FRAMES | HOST | {"register"} if one.startswith(first.value))
-    if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self":
+    if isinstance(owner, ast.Attribute) and id(owner.value) in selves:
         return first.value.startswith(("weight_", "bias_"))  # as torch names the weights of recurrent layers
-    return isinstance(owner, ast.Name) and owner.id == "self" and not any(refused)
+    return id(owner) in selves and not any(refused)
 
 
 def _asked(module: Module) -> set[int]:
@@ -310,6 +332,8 @@ def _on_one_value(module: Module) -> set[int]:
 def _attributes(module: Module) -> Iterator[Finding]:
     """Dotted names that lead where a candidate may not go, modules passed around, and libraries changed."""
     asked, alone = _asked(module), _on_one_value(module)
+    classes = [node for node in walk(module.tree) if isinstance(node, ast.ClassDef)]
+    metaclasses = {id(keyword.value) for node in classes for keyword in node.keywords if keyword.arg == "metaclass"}
     for node in walk(module.tree):
         if id(node) in asked:
             continue
@@ -324,12 +348,17 @@ def _attributes(module: Module) -> Iterator[Finding]:
         if call is not None and any(keyword.arg == "do_bench" for keyword in call.keywords):
             message = "do_bench would run code of its own while configurations are timed; leave it out"
             yield Finding(rule="launch-time", message=message, line=call.lineno)
-        if call is not None and module.path(call.func) == "functools.wraps":
-            yield Finding(rule="torch-attribute", message="functools.wraps takes one argument", line=call.lineno)
+        if path is not None and not isinstance(node, ast.Call) and id(node) not in alone and is_wraps(path):
+            line = getattr(node, "lineno", None)
+            yield Finding(rule="torch-attribute", message=f"{path} may only be called, on one argument", line=line)
+        elif path is not None and id(node) not in metaclasses and is_metaclass(path):
+            message = f"{path} may only be named as a class's metaclass"
+            yield Finding(rule="builtin", message=message, line=getattr(node, "lineno", None))
     yield from _copies(module)
     yield from patches(module)
     yield from telltales(module)
-    yield from _loose_modules(module, module.tree, frozenset(), asked)
+    members = {id(one) for node in classes for one in statements(node.body)}
+    yield from _loose_modules(module, module.tree, frozenset(), asked, members)
 
 
 def _copies(module: Module) -> Iterator[Finding]:
@@ -341,23 +370,35 @@ def _copies(module: Module) -> Iterator[Finding]:
                 yield Finding(rule="torch-attribute", message=message, line=node.lineno)
 
 
-def _loose_modules(module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int]) -> Iterator[Finding]:
+def _loose_modules(
+    module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int], members: Collection[int]
+) -> Iterator[Finding]:
     """Modules used as values: what a list or a parameter holds, no rule can follow; `F = torch.nn` one can."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         stored = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         shared = {name for n in walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
         arguments = {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
-        local = local | arguments | (stored - shared)
+        renamed = {name for n in walk(node) if (name := _renamed(module, n)) is not None}
+        local = local | arguments | (stored - shared - renamed)
     for child in children(node):
         if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load) and id(child) not in asked:
             known = not (isinstance(child, ast.Name) and child.id in local)
             found = module.module(child) if known else None
             looked_up = isinstance(node, ast.Call) and calls(node, "getattr", "hasattr") and node.args[:1] == [child]
-            followed = isinstance(node, ast.Attribute) or looked_up or renames(node) is not None
+            # What a class's body binds is an attribute of the class: no name that is known here.
+            followed = (
+                isinstance(node, ast.Attribute) or looked_up or (renames(node) is not None and id(node) not in members)
+            )
             if found is not None and not followed:
                 message = f"the module {found} is used as a value; write out what is used of it"
                 yield Finding(rule="module-value", message=message, line=child.lineno)
-        yield from _loose_modules(module, child, local, asked)
+        yield from _loose_modules(module, child, local, asked, members)
+
+
+def _renamed(module: Module, node: ast.AST) -> str | None:
+    """The other name that a statement gives a module."""
+    name = renames(node) if isinstance(node, ast.Assign) else None
+    return name if name and isinstance(node, ast.Assign) and module.module(node.value) else None
 
 
 def _compute(module: Module, policy: Policy) -> Iterator[Finding]:

@@ -50,6 +50,10 @@ def check_run(seen: Mapping[str, object], policy: Policy, free: Collection[int] 
     if isinstance(work, Mapping) and work.get("lowered") is True:
         message = "a kernel rounds float32 values to fewer bits, and the integers it finds from them may be others"
         findings.append(Finding(rule="lower-precision", message=message))
+    hidden = seen.get("hidden")
+    if isinstance(hidden, list) and (found := [str(name) for name in hidden if computes(f"aten.{name}.default")]):
+        names = ", ".join(found[:5])
+        findings.append(Finding(rule="observed", message=f"torch runs {names} where no observer looks"))
     operators = seen.get("operators")
     if policy == "strict" and isinstance(operators, Mapping):
         computing = sorted(str(name) for name in operators if computes(str(name)))

@@ -48,7 +48,11 @@ _NAMESPACES = (
         "dynamic.observe.Operators", "dynamic.replay", "dynamic.work", "dynamic.work.Work", "interpreter.combining",
         "interpreter.histories", "interpreter.histories.Histories", "interpreter.interpret", "interpreter.memo",
         "interpreter.shadow", "interpreter.shadow.Shadow", "launches.arguments", "launches.arguments.Settled",
-        "launches.rehearsal", "process.clocked", "process.ipc", "process.loading", "process.raised",
+        "interpreter.accesses", "interpreter.batched", "interpreter.language", "interpreter.loops",
+        "interpreter.operations", "interpreter.recorded", "interpreter.running", "interpreter.running.Running",
+        "interpreter.together", "dynamic.counters", "dynamic.cover", "dynamic.hidden", "dynamic.hidden.Hidden",
+        "dynamic.sampled", "dynamic.unrun", "launches.device", "launches.hosted", "launches.pointers",
+        "launches.rehearsal", "process.building", "process.clocked", "process.ipc", "process.loading", "process.raised",
         "process.session", "process.session.Session", "process.sizeless", "process.wire",
     )),
 )  # fmt: skip

@@ -161,6 +161,8 @@ class Operators(TorchDispatchMode):
         super().__init__()
         self._fresh = fresh
         self.counts: Counter[str] = Counter()
+        self.names: set[str] = set()
+        """Of all operators, those among them that are not counted: a module may count its calls."""
         self._launches = launches
 
     def __torch_dispatch__(
@@ -174,6 +176,7 @@ class Operators(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if self._launches.active:
             return result
+        self.names.add(str(func))
         if not _counts_up(func, args):
             self.counts[str(func)] += 1
         allocates = ".empty" in str(func) or "new_empty" in str(func)

@@ -15,6 +15,7 @@ from torch import nn
 from tritonsmith.verify.dynamic import integrity, observe, replay, unrun
 from tritonsmith.verify.dynamic.counters import Counters
 from tritonsmith.verify.dynamic.fresh import zeroed
+from tritonsmith.verify.dynamic.hidden import Hidden
 from tritonsmith.verify.dynamic.kept import Kept
 from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
@@ -228,7 +229,9 @@ class Session:
         fresh = self._fresh()
         self.launches.alive.extend(observe.tensors(given))
         operators, work = observe.Operators(self.launches, fresh), Work(self.launches, given)
-        called = self._called(header, inputs, operators, work)
+        hidden = Hidden() if self.mode == "capture" else None
+        with hidden or nullcontext():
+            called = self._called(header, inputs, operators, work)
         if called is None:
             return {"stopped": True}, None
         output, answer = called
@@ -240,6 +243,7 @@ class Session:
             **operators.touched(output),
             "work": work.report(output),
             "kernels": list(self.watch.stats.values()) if self.watch else [],
+            "hidden": hidden.beside(operators.names) if hidden is not None else [],
         }
         if before is not None:
             seen |= self._changed(before, header, output, earlier)
@@ -374,10 +378,10 @@ class Session:
         inputs = self._received(header, tree)
         leaves = [(tensor, tensor.requires_grad) for tensor in observe.tensors(inputs)]
         work = Work(self.launches, [], limit=0)
-        operators = observe.Operators(self.launches, zeroed(self.launches.fresh))
+        operators, hidden = observe.Operators(self.launches, zeroed(self.launches.fresh)), Hidden()
         self.launches.values = self._values
         try:
-            with torch.no_grad(), on_device(self.device, called=True), operators, work:
+            with hidden, torch.no_grad(), on_device(self.device, called=True), operators, work:
                 self.model(*inputs)
         finally:
             self.launches.values = None
@@ -393,6 +397,7 @@ class Session:
             "launches": self.launches.report(),
             "work": work.report([]),
             "kernels": list(self.watch.stats.values()),
+            "hidden": hidden.beside(operators.names),
         }
         self.kept = inputs
         return seen, None

@@ -8,13 +8,13 @@ candidate's own objects call private is its own business.
 import ast
 import functools
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import torch
 
 from tritonsmith.source import walk
 from tritonsmith.types import Finding
-from tritonsmith.verify.static.module import calls, step
+from tritonsmith.verify.static.module import calls, statements, step
 from tritonsmith.verify.static.names import STANDARD
 
 FRAMES = {
@@ -63,6 +63,7 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
     # A class that registers another one's objects takes them apart by its own fields' names, which may be any text;
     # one that `numbers` has would let tensors pass for numbers, wherever it is asked.
     placed = any((isinstance(node, ast.MatchClass) and node.patterns) or _is_of_numbers(node) for node in walk(tree))
+    selves = own_selves(tree)
     for node in walk(tree):
         line = getattr(node, "lineno", None)
         for name in reads(node):
@@ -70,7 +71,7 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(rule="frame", message=f"{name} is not allowed", line=line)
             elif name in LAUNCHING and name not in own:
                 yield Finding(rule="private", message=f"{name} is a part of Triton's driver", line=line)
-            elif name in _BEHIND and not is_own(node):
+            elif name in _BEHIND and not is_own(node, selves):
                 yield Finding(rule="private", message=f"{name} is a module behind another one", line=line)
             elif name == "is_meta":
                 yield Finding(rule="observed", message="is_meta tells a forward that is only looked at", line=line)
@@ -82,9 +83,41 @@ def innards(tree: ast.Module) -> Iterator[Finding]:
             yield Finding(rule="frame", message=f"{node.id} is not allowed", line=line)
 
 
-def is_own(node: ast.AST) -> bool:
-    """Whether a node is an attribute of `self`."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+def is_own(node: ast.AST, selves: Collection[int]) -> bool:
+    """Whether a node is an attribute of `self`, where that is an object of the candidate's own (`own_selves`)."""
+    return isinstance(node, ast.Attribute) and id(node.value) in selves
+
+
+def own_selves(tree: ast.Module) -> frozenset[int]:
+    """Each `self` that is what a method was called on: the first argument of a function in a class's body.
+
+    None of a method that is taken from its class, and so may be called on anything, unless that is a `self` again.
+    """
+    classes = [node for node in walk(tree) if isinstance(node, ast.ClassDef)]
+    names, taken = {node.name for node in classes}, set[str]()
+    passed = {
+        id(node.func)
+        for node in walk(tree)
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+    }
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and id(node) not in passed:
+            taken |= {node.attr} if node.value.id in names else set()
+    methods = [
+        part
+        for node in classes
+        for part in statements(node.body)
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_method(part) and part.name not in taken
+    ]
+    return frozenset(
+        id(part) for method in methods for part in walk(method) if isinstance(part, ast.Name) and part.id == "self"
+    )
+
+
+def _is_method(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    marks = {one.id for one in node.decorator_list if isinstance(one, ast.Name)}
+    return first is not None and first.arg == "self" and not marks & {"staticmethod", "classmethod"}
 
 
 def _is_of_numbers(node: ast.AST) -> bool:

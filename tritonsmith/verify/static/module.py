@@ -12,7 +12,7 @@ class Module:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-        body = list(_statements(tree.body))
+        body = list(statements(tree.body))
         self.functions = {n.name: n for n in body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
         self.classes = {n.name: n for n in body if isinstance(n, ast.ClassDef)}
         self.values: dict[str, list[ast.expr]] = {}
@@ -121,14 +121,8 @@ def without_dead_code(tree: ast.Module) -> ast.Module:
     People leave their benchmarks and checks in the file. A candidate is not `__main__`, and has no way to a function
     but its name: `globals`, `eval` and the like are refused.
     """
-    bound = (part for part in ast.walk(tree) if isinstance(part, (ast.Name, ast.alias, ast.arg)))
-    renamed = any(
-        (isinstance(part, ast.Name) and part.id == "__name__" and not isinstance(part.ctx, ast.Load))
-        or (isinstance(part, ast.alias) and (part.asname or part.name) == "__name__")
-        or (isinstance(part, ast.arg) and part.arg == "__name__")
-        for part in bound
-    )
-    if not renamed:
+    bound = {name for part in ast.walk(tree) for name in binds(part)}
+    if "__name__" not in bound:
         tree.body = [node for node in tree.body if not _is_main_block(node)]
     functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and _waits(n, tree)}
     waiting: list[ast.AST] = [node for node in tree.body if node not in functions.values()]
@@ -152,13 +146,25 @@ def _waits(node: ast.FunctionDef, tree: ast.Module) -> bool:
         return False
     if not all(ast.unparse(mark) == "triton.testing.perf_report" for mark in marks):
         return False
+    itself = {id(name) for part in ast.walk(tree) if isinstance(part, ast.Import) for name in part.names}
     return not marks or not any(
-        (isinstance(part, ast.Name) and part.id == "triton" and not isinstance(part.ctx, ast.Load))
-        or (isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and part.name == "triton")
-        or (isinstance(part, ast.alias) and part.asname == "triton" and part.name != "triton")
-        or (isinstance(part, ast.alias) and part.name == "triton" and part.asname not in (None, "triton"))
+        "triton" in binds(part)
+        and not (isinstance(part, ast.alias) and id(part) in itself and part.name.split(".")[0] == "triton")
         for part in ast.walk(tree)
     )
+
+
+def binds(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds by itself, whatever it is: an assignment's target, an import, a pattern's part."""
+    if isinstance(node, ast.Name):
+        yield from () if isinstance(node.ctx, ast.Load) else (node.id,)
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.split(".")[0]
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
+    else:
+        parts = (getattr(node, field, None) for field in ("name", "rest", "arg"))
+        yield from (part for part in parts if isinstance(part, str) and not isinstance(node, ast.keyword))
 
 
 def _is_main_block(node: ast.stmt) -> bool:
@@ -196,15 +202,15 @@ def step(node: ast.expr) -> tuple[ast.expr, str] | None:
     return None
 
 
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements that run when the module is loaded, those under `if`, `try`, `with` and loops among them."""
     for node in body:
         yield node
         for part in ("body", "orelse", "finalbody"):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                yield from _statements(getattr(node, part, ()))
+                yield from statements(getattr(node, part, ()))
         for handler in getattr(node, "handlers", ()):
-            yield from _statements(handler.body)
+            yield from statements(handler.body)
 
 
 def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:

@@ -38,7 +38,7 @@ CLOSED = {
     "triton.language.core.builtin", "triton.language.core.extern", "triton.language.core.dispatch",
     "triton.language.core.JITCallable", "dataclasses.make_dataclass", "dataclasses.FunctionType",
     "contextlib.MethodType", "typing.NamedTupleMeta", "contextlib.redirect_stdout", "contextlib.redirect_stderr",
-    "contextlib.chdir",
+    "contextlib.chdir", "enum.global_enum", "enum.global_enum_repr", "enum.global_flag_repr", "enum.global_str",
 }  # fmt: skip
 _ROOTS = {name.split(".")[0] for name in IMPORTS} - {"__future__"}
 TORCH_CLOSED = {
@@ -49,6 +49,7 @@ TORCH_CLOSED = {
     "backends", "profiler", "Generator", "frombuffer", "asarray", "from_dlpack", "UntypedStorage", "TypedStorage",
     "storage", "default_generator", "get_rng_state", "initial_seed", "set_printoptions", "set_warn_always",
     "set_flush_denormal", "set_deterministic_debug_mode", "set_num_interop_threads", "get_device_module",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "ExcludeDispatchKeyGuard", "DispatchKey", "DispatchKeySet",
     "has_cuda", "has_cudnn", "has_mps", "has_mkl", "has_mkldnn", "has_lapack", "has_openmp", "has_magma", "has_xpu",
 }  # fmt: skip
 STANDARD = {
@@ -194,6 +195,19 @@ def _closed_objects() -> frozenset[int]:
     paths = [*CLOSED, *(f"torch.{name}" for name in TORCH_CLOSED)]
     found = (_object(canonical(path)[0]) for path in paths)
     return frozenset(id(one) for one in found if callable(one))
+
+
+@functools.lru_cache(4096)
+def is_wraps(path: str) -> bool:
+    """Whether a dotted name is `functools.wraps`, which several libraries give."""
+    return _object(canonical(path)[0]) is functools.wraps
+
+
+@functools.lru_cache(4096)
+def is_metaclass(path: str) -> bool:
+    """Whether a dotted name is a metaclass of an imported library."""
+    found = _object(canonical(path)[0])
+    return isinstance(found, type) and issubclass(found, type) and found is not type
 
 
 def star(module: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tritonsmith.source import walk
 from tritonsmith.types import Finding
-from tritonsmith.verify.static.innards import is_own, reads
+from tritonsmith.verify.static.innards import is_own, own_selves, reads
 from tritonsmith.verify.static.module import Module
 
 LOGGER_SHUT = {
@@ -22,6 +22,13 @@ LOGGER_SHUT = {
 FORMATS = {"format", "format_map"}
 KERNEL_SHUT = {"device_caches", "rewriter", "rewritten_fn", "asm"}
 """What a compiled kernel alone has, or the compiler gives alone, and what an interpreted one has alone."""
+KERNEL_BEHIND = {
+    "get_capture_scope", "used_global_vals", "create_binder", "add_pre_run_hook", "pre_run_hooks", "_src",
+    "_unsafe_update_src", "_hash",
+}  # fmt: skip
+"""What of a kernel leads to the globals of its module, or has another text compiled than the one that is read."""
+_TEXT = {"src", "raw_src", "hash", "fn", "run", "params", "cache", "arg_names", "signature", "module", "debug"}
+"""What of a kernel may be read and not set."""
 KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.runtime.KernelInterface"}
 """Classes of which an interpreted kernel is none, or another."""
 
@@ -39,10 +46,11 @@ def _loggers(module: Module) -> Iterator[Finding]:
     """What is asked of loggers beside writing a line, where `logging` is imported at all."""
     if not any(name.split(".")[0] == "logging" for name in module.aliases.values()):
         return
+    selves = own_selves(module.tree)
     for node in walk(module.tree):
         line = getattr(node, "lineno", None)
         for name in reads(node, stores=True):
-            if name in LOGGER_SHUT and not is_own(node):
+            if name in LOGGER_SHUT and not is_own(node, selves):
                 yield Finding(rule="observed", message=f"{name} of a logger tells who runs the candidate", line=line)
         if isinstance(node, ast.ClassDef):
             bases = [module.path(base) or "" for base in node.bases]
@@ -66,8 +74,10 @@ def _formats(tree: ast.Module) -> Iterator[Finding]:
         for node in walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node.func.value)
     }
+    selves = own_selves(tree)
+    mine = {id(node) for node in walk(tree) if is_own(node, selves)}
     for node in walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain and not is_own(node):
+        if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain | mine:
             message = "format reads attributes where its text says so: call it on text that is written out, without any"
             yield Finding(rule="frame", message=message, line=node.lineno)
         elif not isinstance(node, ast.Attribute) and (names := FORMATS & set(reads(node))):
@@ -102,9 +112,14 @@ def _own_name(module: Module) -> Iterator[Finding]:
 
 def _kernels(module: Module) -> Iterator[Finding]:
     """What only a compiled kernel has, or only an interpreted one; their other looks are alike, see `disguise`."""
-    hints = _hints(module.tree)
+    hints, selves = _hints(module.tree), own_selves(module.tree)
     for node in walk(module.tree):
         line = getattr(node, "lineno", None)
+        for name in KERNEL_BEHIND & set(reads(node, stores=True)):
+            if not is_own(node, selves):
+                yield Finding(rule="private", message=f"{name} is behind a kernel", line=line)
+        if (part := _set_of_a_kernel(node, module)) is not None:
+            yield Finding(rule="patch", message=f"assignment to {part}, a part of a kernel", line=line)
         for name in KERNEL_SHUT & set(reads(node)):
             yield Finding(rule="observed", message=f"{name} tells the interpreter from the compiler", line=line)
         if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Load):
@@ -112,6 +127,14 @@ def _kernels(module: Module) -> Iterator[Finding]:
             if path in KERNEL_CLASSES and id(node) not in hints:
                 message = f"{path} tells the interpreter from the compiler"
                 yield Finding(rule="observed", message=message, line=line)
+
+
+def _set_of_a_kernel(node: ast.AST, module: Module) -> str | None:
+    """The part of a kernel that a node sets, if it does."""
+    stores = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and node.attr in _TEXT
+    if not stores or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return None
+    return f"{node.value.id}.{node.attr}" if node.value.id in module.kernels else None
 
 
 def _hints(tree: ast.Module) -> set[int]:
