@@ -49,7 +49,8 @@ class Module:
             if owner is not None and owner.name not in seen:
                 seen.add(owner.name)
                 yield owner
-                waiting += [self._class(base.id) for base in owner.bases if isinstance(base, ast.Name)]
+                bases = (base.value if isinstance(base, ast.Subscript) else base for base in owner.bases)
+                waiting += [self._class(base.id) for base in bases if isinstance(base, ast.Name)]
 
     def _class(self, name: str) -> ast.ClassDef | None:
         """The class of that name, or the one that `name = Other` says it is."""
