@@ -138,6 +138,9 @@ def _structure(module: Module) -> Iterator[Finding]:
     parts = [part for node in module.used() for part in walk(node)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     names |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
+    # A kernel that a decorator keeps, and one that a statement of the module does: `TABLE.update(relu=kernel)`.
+    names |= {node.name for node in module.used() if isinstance(node, ast.FunctionDef)}
+    names |= module.told()
     if not names & module.kernels:
         yield Finding(rule="kernel-unreachable", message="no @triton.jit kernel is reachable from forward")
 

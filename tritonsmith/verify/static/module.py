@@ -49,7 +49,8 @@ class Module:
             if owner is not None and owner.name not in seen:
                 seen.add(owner.name)
                 yield owner
-                waiting += [self._class(base.id) for base in owner.bases if isinstance(base, ast.Name)]
+                bases = (base.value if isinstance(base, ast.Subscript) else base for base in owner.bases)
+                waiting += [self._class(base.id) for base in bases if isinstance(base, ast.Name)]
 
     def _class(self, name: str) -> ast.ClassDef | None:
         """The class of that name, or the one that `name = Other` says it is."""
@@ -66,6 +67,12 @@ class Module:
     def used(self) -> list[ast.AST]:
         """ModelNew and everything of the module that it names or that registers itself, kernels left out."""
         return self._closure(self.model, *self._registered())
+
+    def told(self) -> set[str]:
+        """Names that statements of the module read, which may keep what they stand for anywhere."""
+        kept = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+        parts = (part for node in self.tree.body if not isinstance(node, kept) for part in walk(node))
+        return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
 
     def _registered(self) -> Iterator[ast.AST]:
         """Functions and classes that a decorator of this module is given, which may keep them in a table."""
