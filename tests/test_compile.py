@@ -5,8 +5,9 @@ import time
 import pytest
 from judging import DOUBLE, FORWARD, KERNEL, SUITE, double, judge, kernel, rules
 
-from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.verify import compile as compiler
+from tritonsmith.verify import target
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.process.wire import WireError
@@ -32,8 +33,8 @@ def _row(**changed: object) -> dict[str, object]:
     ],
 )
 def test_target_is_parsed(name: str, backend: str, arch: object, warp: int) -> None:
-    target = compiler.parse_target(name)
-    assert (target.backend, target.arch, target.warp_size) == (backend, arch, warp)
+    found = compiler.parse_target(name)
+    assert (found.backend, found.arch, found.warp_size) == (backend, arch, warp)
 
 
 @pytest.mark.parametrize("name", ["", "sm90", "sm_9", "sm_9000", "h100", "gfx", "sm_90; rm", "gfx942 "])
@@ -160,3 +161,14 @@ def test_values_alone_decide_where_the_back_end_is_never_asked(verifier: Verifie
     right = judge(judged, DOUBLE, double())
     assert right.correct and not right.kernels and right.stages[1].detail.startswith("through the front end alone")
     assert not judge(judged, DOUBLE, double(kernel=KERNEL.replace("2.0 *", "3.0 *"))).correct
+
+
+@pytest.mark.parametrize(("name", "known"), [("sm_120", True), ("sm_91", False)])
+def test_whether_triton_knows_a_target_is_found_out(name: str, known: bool) -> None:
+    assert target.compiles(name) is known
+
+
+def test_a_target_that_triton_does_not_know_is_one_line() -> None:
+    """All kernels were refused for it, each with the compiler's own words."""
+    with pytest.raises(ConfigError, match="this Triton compiles nothing for gfx000"):
+        Verifier(VerifyConfig(device="cpu", target="gfx000"))

@@ -153,7 +153,7 @@ def test_table_shows_levels_rates_and_passes(tmp_path: Path) -> None:
     console.print(table({"SFT": records}, ks=(1, 4), title="held out"))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
-    for part in ("SFT", "pass@1", "pass@4", "50%", "compiled", "correct", "speedup", "0-100", "all"):
+    for part in ("SFT", "pass@1", "pass@4", "50%", "compiled", "correct", "fast_1", "speedup", "0-100", "all"):
         assert part in text
 
 

@@ -90,6 +90,13 @@ def test_a_row_of_a_task_without_a_graph_is_known_by_its_text() -> None:
         leakage.unleaked([made], [own()], "sft.data")
 
 
+def test_a_row_that_says_no_graph_is_known_by_what_it_asks() -> None:
+    asked = row("").model_copy(update={"prompt": [{"role": "user", "content": f"Write it.\n```python\n{SILU}```"}]})
+    with pytest.raises(ConfigError, match="asks for 1 of the held-out tasks, such as own"):
+        leakage.unleaked([asked], [own()], "sft.data")
+    assert leakage.unleaked([asked], [own(SILU.replace("silu", "relu"))], "sft.data") == [asked]
+
+
 def test_a_row_without_a_graph_is_known_by_its_form() -> None:
     (form,) = forms([own()])
     with pytest.raises(ConfigError, match="holds 1 of the held-out tasks"):

@@ -73,6 +73,7 @@ def test_summary_has_a_row_a_level_and_one_for_all() -> None:
     rows = summary(records)
     assert [row.level for row in rows] == [1, 2, None]
     assert [row.correct.value for row in rows] == [0.5, 0.0, 0.25]
+    assert all(set(row.fast) == {1, 2} and row.fast[1].value >= row.fast[2].value for row in rows)
     assert rows[-1].passes[10].value == 0.5
 
 

@@ -207,15 +207,16 @@ def table(results: dict[str, Sequence[Record]], ks: Sequence[int] = (1, 10), tit
         grid.add_column(name, justify="left" if not name else "right")
     summaries = {name: metrics.summary(records, ks) for name, records in results.items()}
     shown = [k for k in ks if any(k in row.passes for rows in summaries.values() for row in rows)]
-    for name in (*(f"pass@{k}" for k in shown), "speedup"):
+    for name in (*(f"pass@{k}" for k in shown), "fast_1", "speedup"):
         grid.add_column(name, justify="right")
     for name, rows in summaries.items():
         for row in rows:
             rates = [_stacked(percent(rate)) for rate in (row.valid, row.compiled, row.correct)]
             passes = [_stacked(percent(row.passes[k])) if k in row.passes else "-" for k in shown]
             level = "all" if row.level is None else str(row.level)
+            fast = _stacked(percent(row.fast[1]))
             grid.add_row(
-                name, level, str(row.tasks), *rates, *passes, _stacked(speed(row)), end_section=row.level is None
+                name, level, str(row.tasks), *rates, *passes, fast, _stacked(speed(row)), end_section=row.level is None
             )
     return grid
 

@@ -16,6 +16,8 @@ from tritonsmith.types import Record
 
 RESAMPLES = 2000
 """Bootstrap resamples: the ends of a 95 % interval then wander by about 0.001 between seeds for rates."""
+PS = 1, 2
+"""Speedups of fast_p that are told."""
 
 
 class Estimate(BaseModel):
@@ -47,8 +49,8 @@ class Row(BaseModel):
     """Mean staged reward."""
     passes: dict[int, Estimate]
     """pass@k by k; a k that is larger than some task's number of samples is left out."""
-    fast_1: Estimate
-    """Share of candidates that are correct and faster than the reference."""
+    fast: dict[int, Estimate]
+    """fast_p by p: the share of candidates that are correct and more than p times as fast as the reference."""
     speedup: Estimate | None
     """Geometric mean over the correct candidates, each task counting once; None where none is timed."""
     speedup_kind: Literal["predicted", "measured", "mixed"] | None
@@ -136,7 +138,7 @@ def _row(records: Sequence[Record], level: int | None, ks: Sequence[int]) -> Row
         correct=over_tasks(_correct),
         reward=over_tasks(lambda record: record.verdict.reward),
         passes=passes,
-        fast_1=over_tasks(lambda record: record.verdict.correct and reward.speedup(record.verdict) > 1.0),
+        fast={p: bootstrap([_fast(task, p) for task in tasks]) for p in PS},
         speedup=speedup,
         speedup_kind=kind,
     )
@@ -162,6 +164,11 @@ def _by_task(records: Sequence[Record]) -> dict[str, list[Record]]:
     for record in records:
         tasks[record.task].append(record)
     return tasks
+
+
+def _fast(records: Sequence[Record], p: float) -> float:
+    verdicts = [record.verdict for record in records]
+    return fast_p([one.correct for one in verdicts], [reward.speedup(one) for one in verdicts], p)
 
 
 def _correct(record: Record) -> bool:

@@ -76,6 +76,7 @@ def build(run_dir: Path) -> Path:
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         summaries=summaries,
         ks=shown,
+        ps=metrics.PS,
         changes=_changes(run),
         facts=_facts(run, records or last, len(records) + trained),
         plots=plots.of_run(run, summaries),

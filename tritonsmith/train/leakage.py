@@ -32,7 +32,7 @@ def check(train: Sequence[Task], heldout: Sequence[Task], name: str) -> None:
 def unleaked(rows: list[Row], heldout: Sequence[Task], name: str) -> list[Row]:
     """The rows, none of which may be of a held-out task; raises ConfigError where one is, or where that is not known.
 
-    A row whose task has no graph has its traced form there.
+    A row whose task has no graph has its traced form there; one that says neither is known by what it is asked.
     """
     learnt = {row.graph.strip() for row in rows if row.graph}
     own = {told(task) for task in heldout}
@@ -42,6 +42,9 @@ def unleaked(rows: list[Row], heldout: Sequence[Task], name: str) -> list[Row]:
         own |= set(forms(heldout)) - {""}
     if leaked := learnt & own:
         raise ConfigError(f"{name} holds {len(leaked)} of the held-out tasks, such as {min(leaked)}")
+    asked = "\n".join(message["content"] for row in rows if not row.graph for message in row.prompt)
+    if asked and (found := [task.id for task in heldout if task.source.strip() in asked]):
+        raise ConfigError(f"{name} asks for {len(found)} of the held-out tasks, such as {found[0]}")
     return rows
 
 

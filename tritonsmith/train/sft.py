@@ -42,6 +42,8 @@ def pairs(config: Config, verifier: Verifier, limit: int | None = None) -> list[
     """
     style = models.prompt_style(config.model)
     if config.sft.data.endswith(".jsonl"):
+        if not Path(config.sft.data).is_file():
+            raise ConfigError(f"sft.data: there is no file {config.sft.data}")
         rows = [_row(fields) for fields in jsonl.read(Path(config.sft.data))][:limit]
     else:
         tasks = load_spec(config.sft.data)[:limit]

@@ -18,7 +18,7 @@ import torch
 from tritonsmith.config import ConfigError, ExtensionsConfig, VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache, form
+from tritonsmith.verify import cache, form, roofline, target
 from tritonsmith.verify.apart import Place
 from tritonsmith.verify.compile import parse_target
 from tritonsmith.verify.court import Bench, Court
@@ -109,6 +109,8 @@ class Verifier:
             parse_target(settings.target)
         except ValueError as error:
             raise ConfigError(str(error)) from error
+        if settings.target not in roofline.HARDWARE and not target.compiles(settings.target):
+            raise ConfigError(f"verify.target: this Triton compiles nothing for {settings.target}")
         self.device = choose_device(settings.device)
         self.workers = settings.workers or cores()
         self._settings, self._score = settings, score
