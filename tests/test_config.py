@@ -90,3 +90,9 @@ def test_file_that_is_no_toml_is_one_line(tmp_path: Path, content: bytes) -> Non
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "configs").glob("*.toml")), ids=lambda p: p.stem)
 def test_every_shipped_config_is_valid(path: Path) -> None:
     config.load(path)
+
+
+@pytest.mark.parametrize(("given", "said"), [("run.dir=", "dir is empty"), ("sft.lr=Infinity", "finite")])
+def test_no_folder_and_no_number_are_refused(given: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        config.load(None, [given])

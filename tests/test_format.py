@@ -183,3 +183,11 @@ def test_what_no_other_process_knows_is_a_line_about_the_task(function: str) -> 
     module = TaskModule.of(task.model_copy(update={"source": source + "\nclass Size:\n    pass\n"}))
     with pytest.raises(TaskError, match=f"{function} gives a Size; use tensors"):
         module.inputs(0) if function == "get_inputs" else module.init_inputs()
+
+
+def test_a_task_that_exits_is_one_that_does_not_load(tmp_path: Path) -> None:
+    """`verify` ended with the task's own exit code, 0, which says that a candidate is right."""
+    path = tmp_path / "task.py"
+    path.write_text("import sys\n\nsys.exit(0)\n")
+    with pytest.raises(TaskError, match="does not load: SystemExit"):
+        load_task(path)

@@ -99,3 +99,13 @@ def test_a_path_without_a_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"model.id: no model") as caught:
         models.load(ModelConfig(id=str(tmp_path)))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("id", ["/nowhere/model", "./nowhere", "runs/nowhere/model"])
+def test_a_path_where_nothing_is_is_said_before_any_work(id: str) -> None:
+    with pytest.raises(ConfigError, match="there is no folder"):
+        models.check_id(ModelConfig(id=id))
+
+
+def test_a_hubs_id_is_no_path() -> None:
+    models.check_id(ModelConfig(id="owner/name"))

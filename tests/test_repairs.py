@@ -144,7 +144,16 @@ def test_a_missing_file_of_records_is_a_line(tmp_path: Path) -> None:
     wanted = ["data", "repairs", str(tmp_path / "none"), "--tasks", "suite", "--out", str(tmp_path / "rows.jsonl")]
     done = CliRunner().invoke(app, wanted)
     assert done.exit_code == 2
-    assert "no such file of records" in done.output
+    assert "none does not exist" in done.output
+
+
+def test_a_folder_for_a_file_is_a_line(tmp_path: Path) -> None:
+    """Both were a traceback, and the second left a hidden file behind."""
+    (tmp_path / "records.jsonl").write_text("")
+    for given, out in ((tmp_path, tmp_path / "rows.jsonl"), (tmp_path / "records.jsonl", tmp_path)):
+        done = CliRunner().invoke(app, ["data", "repairs", str(given), "--tasks", "suite", "--out", str(out)])
+        assert done.exit_code == 2 and "is a folder, not a file" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
 
 
 def test_a_file_that_holds_no_records_is_a_line(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, 
     Raises UserError for a row that is none, before anything is judged, where another process writes `out`, and where
     that holds verdicts on other tasks or under other settings.
     """
+    if out.resolve() == candidates.resolve():
+        raise UserError(f"{out} holds the candidates: say another file for the verdicts")
     tasks = {task.id: task for task in load_spec(spec)}
     under = cache.circumstances(settings, extensions, choose_device(settings.device), [])
     with _alone(out):

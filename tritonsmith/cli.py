@@ -198,6 +198,7 @@ def optimize(
     set_: Set = None,
 ) -> None:
     """Find the best verified kernel for a task: frontend, mid-end, backend. Exit code 1: none was found."""
+    readable(task)
     writable(out)
     given = verify_overrides(device, policy, target, True)
     given += [f"model.id={json.dumps(model)}"] if model else []
@@ -208,7 +209,7 @@ def optimize(
     from tritonsmith.train.optimizing import optimize_file
 
     with _working("optimizing", quiet=False):
-        found = optimize_file(config, readable(task), model is not None, frontend, midend)
+        found = optimize_file(config, task, model is not None, frontend, midend)
     Console(highlight=False).print(account.render(found))
     if found.found is None:
         raise typer.Exit(1)

@@ -12,8 +12,10 @@ from tritonsmith.cli_options import (
     Target,
     config_of,
     endpoint_overrides,
+    readable,
     verify_overrides,
     verify_settings,
+    writable,
 )
 from tritonsmith.errors import UserError
 
@@ -106,11 +108,10 @@ def data_repairs(
 ) -> None:
     """Make conversations of recorded wrong answers: what was wrong with each, then a right one for the same task."""
     settings, extensions = verify_settings(device, policy, target, False, set_)
-    files = records or []
-    if missing := [str(path) for path in files if not path.exists()]:
-        raise UserError(f"no such file of records: {', '.join(missing)}")
+    files = [readable(path) for path in records or []]
     if not files and not plant:
         raise UserError("nothing to mend: name files of records, or plant bugs with --plant")
+    writable(out)
     from tritonsmith import jsonl
     from tritonsmith.data.pairs import write_pairs
     from tritonsmith.data.repairs import planted, recorded, repairs

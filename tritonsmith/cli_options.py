@@ -56,8 +56,12 @@ def writable(path: Path) -> Path:
         raise UserError(f"{path} is a folder, not a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = not path.exists()
+        path.open("a").close()
+        if fresh:
+            path.unlink()
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
     return path
 
 

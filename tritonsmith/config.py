@@ -42,7 +42,7 @@ Step = Literal[
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class RunConfig(_Section):
@@ -54,6 +54,12 @@ class RunConfig(_Section):
     steps: list[Step] = ["sft", "best_of_n", "eval", "report"]
     """What `tritonsmith run` does, in this order; what trains the mid-end has its name in front. What trains starts
     from the model of what trains before it: SFT, best-of-N, GRPO."""
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        if self.dir == Path():
+            raise ValueError("dir is empty: say a folder of the run's own")
+        return self
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -80,7 +80,7 @@ class TaskModule:
         names: dict[str, object] = {"__name__": "task", "__file__": file}
         try:
             exec(_code(task.source, file), names)
-        except Exception as error:  # a task is the user's code: whatever it raises is told to the user
+        except (Exception, SystemExit) as error:  # a task is the user's code: whatever it raises is told to the user
             raise TaskError(f"task {task.id} does not load: {one_line(error)}") from error
         return cls(task, names)
 

@@ -28,6 +28,13 @@ _MARK = "{{# prompts: {} #}}"
 _ANY_MARK = re.compile(r"\{# prompts: \w+ #\}")
 
 
+def check_id(config: ModelConfig) -> None:
+    """Raise ConfigError for an id that is the form of a path, and of no hub's id, where there is nothing."""
+    is_path = config.id.startswith(("/", ".", "~")) or config.id.count("/") > 1
+    if is_path and not Path(config.id).exists():
+        raise ConfigError(f"model.id: there is no folder {config.id}")
+
+
 def load(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in the configured dtype, on the CPU unless it is quantised, and its tokenizer.
 

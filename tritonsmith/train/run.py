@@ -57,6 +57,8 @@ def run(config: Config, dry_run: bool = False, beside: Verifier | None = None) -
         raise ConfigError(f"{ranks.count()} processes share one run; start several runs with one process")
     if not leads:
         return config.run.dir
+    if not dry_run:
+        models.check_id(config.model)
     with ranks.leading(), locked(config.run.dir):
         _same_as_before(config)
         config.save(config.run.dir / "resolved.toml")
