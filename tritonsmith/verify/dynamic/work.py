@@ -20,7 +20,6 @@ import triton
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
-from triton import testing
 from triton.runtime import autotuner
 
 from tritonsmith import verify
@@ -47,8 +46,8 @@ READS = {
 _GATHERS = {"tensor", "as_tensor", "new_tensor", "tensor_split", "hsplit", "vsplit", "dsplit"}
 """Functions that read the tensors in a list, or those that say where to split, and no operator is seen either."""
 _TRUSTED = (os.path.dirname(str(verify.__file__)), os.path.dirname(str(triton.__file__)))
-_LENT = {str(autotuner.__file__), str(testing.__file__)}
-"""Files of Triton's that go through what a candidate hands them: it may compute as it is gone through."""
+_LENT = str(autotuner.__file__)
+"""A file of Triton's that goes through what a candidate hands it, which may compute as it is gone through."""
 _TORCH = os.path.dirname(str(torch.__file__))
 _CONSTANT = ("empty", "zeros", "ones", "full", "new_", "arange", "scalar_tensor", "fill_", "zero_", "rand")
 """How operators begin whose results hold nothing of their arguments."""
@@ -390,7 +389,7 @@ def _trusted() -> bool:
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, __file__)):
         frame = frame.f_back  # type: ignore[assignment]
     name = frame.f_code.co_filename if frame is not None else ""
-    return name.startswith(_TRUSTED) and name not in _LENT
+    return name.startswith(_TRUSTED) and name != _LENT
 
 
 class _Operators(TorchDispatchMode):
