@@ -162,7 +162,7 @@ class Operators(TorchDispatchMode):
         self._fresh = fresh
         self.counts: Counter[str] = Counter()
         self.names: set[str] = set()
-        """Of all operators, those among them that are not counted: a module may count its calls."""
+        """Of all operators, also of those that are not counted: what observers run, and a module's count of its calls."""
         self._launches = launches
 
     def __torch_dispatch__(
@@ -174,9 +174,9 @@ class Operators(TorchDispatchMode):
     ) -> object:
         self._launches.look((args, kwargs or {}))
         result = func(*args, **(kwargs or {}))
+        self.names.add(str(func))
         if self._launches.active:
             return result
-        self.names.add(str(func))
         if not _counts_up(func, args):
             self.counts[str(func)] += 1
         allocates = ".empty" in str(func) or "new_empty" in str(func)
