@@ -162,7 +162,7 @@ class Operators(TorchDispatchMode):
         self._fresh = fresh
         self.counts: Counter[str] = Counter()
         self.names: set[str] = set()
-        """Of all operators, also of those that are not counted: what observers run, and a module's count of its calls."""
+        """Of all operators, those too that are not counted: what observers run, and a module's count of its calls."""
         self._launches = launches
 
     def __torch_dispatch__(
