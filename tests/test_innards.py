@@ -22,6 +22,9 @@ from tritonsmith.verify.static.innards import innards
         "torch.get_device_module('cuda').importlib.import_module('os')",
         "getattr(thing, 'sys').modules",
         "self.sys = 1\nthing.sys.modules",
+        "def behind(self):\n    return self.sys",
+        "class Mine:\n    @staticmethod\n    def behind(self):\n        return self.sys",
+        "class Mine:\n    def behind(self):\n        return self.sys\nMine.behind(thing)",
     ],
 )
 def test_found(source: str) -> None:
@@ -37,7 +40,8 @@ def test_found(source: str) -> None:
         "weight._version",
         "self.register_buffer('_table', t)\nself._table",
         "match block:\n    case Plan(block=1):\n        pass",
-        "self.os = 2\nself.os + 1",
+        "class Mine:\n    def size(self):\n        return self.os + 1",
+        "class Mine:\n    def size(self):\n        return self.os\n    def more(self):\n        return Mine.size(self)",
     ],
 )
 def test_left_alone(source: str) -> None:
