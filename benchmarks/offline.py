@@ -138,7 +138,7 @@ def run(
             raise UserError(f"--variant {name}: the runs have no such answers, so there is nothing to learn")
         fields = {"lr": lr, "epochs": epochs, "copies": copies, "batch": batch, "accumulation": 1}
         own = config.sft.model_copy(update=fields)
-        learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft", master=True)
+        learnt = sft.fit_from(config, own, rows[kind], model, config.run.dir, "sft")
         drawing.draw(POINT, learnt)
 
 

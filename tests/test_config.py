@@ -92,7 +92,7 @@ def test_every_shipped_config_is_valid(path: Path) -> None:
     config.load(path)
 
 
-@pytest.mark.parametrize(("given", "said"), [("run.dir=", "dir is empty"), ("sft.lr=Infinity", "finite")])
+@pytest.mark.parametrize(("given", "said"), [("run.dir=", "a folder of the run's own"), ("sft.lr=Infinity", "finite")])
 def test_no_folder_and_no_number_are_refused(given: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         config.load(None, [given])

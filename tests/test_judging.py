@@ -51,7 +51,7 @@ class Judge:
 
 
 def filled(
-    judge: Judge, samples: range, workers: int = 4, before: Judging | None = None, timeout: float | None = None
+    judge: Judge, samples: range, workers: int = 4, before: Judging | None = None, timeout: float = 60.0
 ) -> Judging:
     batch = Judging(judge, workers, before, timeout=timeout)
     for sample in samples:

@@ -58,7 +58,7 @@ class RunConfig(_Section):
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
         if self.dir == Path():
-            raise ValueError("dir is empty: say a folder of the run's own")
+            raise ValueError("dir: say a folder of the run's own")
         return self
 
     @model_validator(mode="after")
@@ -338,6 +338,10 @@ class VerifyConfig(_Section):
     """GPUs of this host that candidates are spread over, from the first one."""
     cache: Path | None = None
     """A file in which verdicts are kept between runs; none are where not given."""
+
+    def seconds(self, cuda: bool = False) -> float:
+        """`timeout`, or what it is on a device where it is not given."""
+        return self.timeout or (30.0 if cuda else 60.0)
 
 
 class ExtensionsConfig(_Section):

@@ -78,7 +78,7 @@ def workers(
     apart = get_context("spawn") if choose_device(settings.device) == "cuda" else context
     judges = ProcessPool(count, 0, work.start_judge, (settings, extensions), context=apart)
     try:
-        yield Workers(converters, judges, convert_seconds, settings.timeout or 60.0, contrastive)
+        yield Workers(converters, judges, convert_seconds, settings.seconds(), contrastive)
     except BaseException:
         converters.stop()
         judges.stop()

@@ -94,7 +94,7 @@ def train(
             if not under_way:
                 return _link(config, out / "model", model)
             if not ready and under_way[0].begun.first.judging is not None:
-                sft.ready_from(config, _settings(config), start, master=True)  # judging takes longer
+                sft.ready_from(config, _settings(config), start)  # judging takes longer
                 ready = True
             model = end(under_way[0])
             under_way.popleft()
@@ -179,7 +179,7 @@ def _merged(rounds: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def _fit(config: Config, rows: list[Row], model: Path | None, folder: Path, number: int) -> None:
-    sft.fit_from(config, _settings(config), rows, model, folder, f"rl/round-{number:02d}", master=True)
+    sft.fit_from(config, _settings(config), rows, model, folder, f"rl/round-{number:02d}")
 
 
 def _settings(config: Config) -> SftConfig:

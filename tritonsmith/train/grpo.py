@@ -187,7 +187,7 @@ def _rewards(
     path = config.run.dir / "grpo" / RECORDS
     rewards = KernelReward(tasks, verifier, path, curriculum, _score(config), workers, keep)
     earlier = ranks.rank() * args.per_device_train_batch_size * (args.steps_per_generation or 1)
-    rewards.turns, rewards.first, rewards.timeout = turns, earlier % group // turns, config.verify.timeout
+    rewards.turns, rewards.first, rewards.timeout = turns, earlier % group // turns, config.verify.seconds()
     return rewards
 
 

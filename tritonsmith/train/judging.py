@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
+from tritonsmith.config import VerifyConfig
 from tritonsmith.evaluate import Judge
 from tritonsmith.types import Candidate, Task, Verdict
 
@@ -19,8 +20,6 @@ log = logging.getLogger(__name__)
 PATIENCE = 10.0
 """Times `verify.timeout` without a verdict after which a batch is given up: a candidate may take eight, where others
 take the processors."""
-USUAL = 60.0
-"""Seconds of `verify.timeout` where it is not set, on a CPU."""
 
 
 class _Stopped(Exception):
@@ -36,13 +35,14 @@ class Judging:
         workers: int,
         before: "Judging | None" = None,
         on_verdict: Callable[[int, Verdict], None] | None = None,
-        timeout: float | None = None,
+        timeout: float = VerifyConfig().seconds(),
     ) -> None:
         """Begin. Of a batch `before` that is still being judged, only what it leaves idle of `workers` is taken.
 
-        `on_verdict` gets a candidate's number and its verdict, in another thread. `timeout` is the verifier's.
+        `on_verdict` gets a candidate's number and its verdict, in another thread. `timeout` is the verifier's, in
+        seconds.
         """
-        self._patience = PATIENCE * (timeout or USUAL)
+        self._patience = PATIENCE * timeout
         self._judge, self._workers, self._before, self._on_verdict = judge, workers, before, on_verdict
         self._jobs: deque[tuple[Task, Candidate]] = deque()
         self._verdicts: dict[int, Verdict] = {}

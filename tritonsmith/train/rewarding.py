@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 
 from tritonsmith import credit, jsonl, metrics, reward
+from tritonsmith.config import VerifyConfig
 from tritonsmith.cores import cores
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import Judge, read, recorded
@@ -144,8 +145,8 @@ class KernelReward:
         self.score = score
         self.workers = workers or cores()
         self.keep = keep or partial(jsonl.append, records)
-        self.timeout: float | None = None
-        """The verifier's, for one candidate."""
+        self.timeout = VerifyConfig().seconds()
+        """The verifier's, in seconds for one candidate."""
         self.turns = 1
         """How many turns a conversation may have: so many neighbours of a batch are one."""
         self.first = 0

@@ -143,7 +143,7 @@ class Round:
 
         with ExitStack() as stack:
             workers = self.config.verify.workers or cores()
-            timeout = self.config.verify.timeout
+            timeout = self.config.verify.seconds()
             judging = stack.enter_context(Judging(self.verifier, workers, before, settle, timeout))
 
             def submit(task: Task, candidate: Candidate) -> None:

@@ -115,7 +115,7 @@ class _Run:
         if (self.dir / "sft" / "model").exists():
             return
         rows = self.rows()
-        sft.fit_from(self.config, self.config.sft, rows, None, self.dir / "sft", "sft", master=True)
+        sft.fit_from(self.config, self.config.sft, rows, None, self.dir / "sft", "sft")
 
     def best_of_n(self) -> None:
         """Improve the SFT model, or the configured one, by rounds of best-of-N."""
@@ -135,7 +135,7 @@ class _Run:
             return
         with self._midend() as (config, verifier):
             rows = self._midend_rows(config, verifier)
-            sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft", master=True)
+            sft.fit_from(config, config.sft, rows, None, config.run.dir / "sft", "sft")
 
     def midend_best_of_n(self) -> None:
         """Improve the mid-end by rounds of best-of-N, on the kernels that the frontend stored."""

@@ -88,37 +88,33 @@ def fit_from(
     start: Path | None,
     out: Path,
     name: str,
-    master: bool = False,
 ) -> Path:
-    """`fit` by all processes of the run, from the model in `start` (None: the configured one); called on rank 0.
-
-    `master`: see `trainer.load`.
-    """
-    with ranks.together(_fit_here, config, settings, list(rows), start, out, name, master):
-        return _fit_here(config, settings, rows, start, out, name, master)
+    """`fit` by all processes of the run, from the model in `start` (None: the configured one); called on rank 0."""
+    with ranks.together(_fit_here, config, settings, list(rows), start, out, name):
+        return _fit_here(config, settings, rows, start, out, name)
 
 
 def _fit_here(
-    config: Config, settings: SftConfig, rows: Sequence[Row], start: Path | None, out: Path, name: str, master: bool
+    config: Config, settings: SftConfig, rows: Sequence[Row], start: Path | None, out: Path, name: str
 ) -> Path:
     """A rank's part of `fit_from`."""
     make_room()
-    model, tokenizer = trainer.load(config, start, master=master, spread=True)
+    model, tokenizer = trainer.load(config, start, master=True, spread=True)
     return fit(config, settings, rows, model, tokenizer, out, name)
 
 
-def ready_from(config: Config, settings: SftConfig, start: Path | None, master: bool = False) -> None:
+def ready_from(config: Config, settings: SftConfig, start: Path | None) -> None:
     """Compile what `fit_from` will take, where `settings.engine` is compiled; called on rank 0, by all processes."""
     if settings.engine != "compiled":
         return
-    with ranks.together(_ready_here, config, settings, start, master):
-        _ready_here(config, settings, start, master)
+    with ranks.together(_ready_here, config, settings, start):
+        _ready_here(config, settings, start)
 
 
-def _ready_here(config: Config, settings: SftConfig, start: Path | None, master: bool) -> None:
+def _ready_here(config: Config, settings: SftConfig, start: Path | None) -> None:
     """A rank's part of `ready_from`."""
     make_room()
-    packed.ready(config, settings, trainer.load(config, start, master=master, spread=True)[0])
+    packed.ready(config, settings, trainer.load(config, start, master=True, spread=True)[0])
 
 
 def schedule(rows: int, settings: SftConfig) -> tuple[int, int]:

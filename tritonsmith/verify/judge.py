@@ -79,7 +79,7 @@ class Judge:
     @property
     def timeout(self) -> float:
         """Seconds a candidate may take in all."""
-        return self._settings.timeout or (30.0 if self._device == "cuda" else 60.0)
+        return self._settings.seconds(self._device == "cuda")
 
     def judge(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
         """Lead one candidate through the funnel.

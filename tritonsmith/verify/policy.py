@@ -13,7 +13,7 @@ from tritonsmith.verify.static.asking import kernel_python
 from tritonsmith.verify.static.innards import FRAMES, innards, own_selves
 from tritonsmith.verify.static.layers import layer_calls
 from tritonsmith.verify.static.listed import listed
-from tritonsmith.verify.static.module import Module, binds, calls, renames, statements, step, without_dead_code
+from tritonsmith.verify.static.module import Module, binds, calls, renames, step, without_dead_code
 from tritonsmith.verify.static.names import (
     COPIES,
     IMPORT_TREES,
@@ -148,10 +148,8 @@ def _structure(module: Module) -> Iterator[Finding]:
 def _imports(module: Module) -> Iterator[Finding]:
     used = {part.id for part in walk(module.tree) if isinstance(part, ast.Name)}
     used |= {part.attr for part in walk(module.tree) if isinstance(part, ast.Attribute)}
-    classes = [node for node in walk(module.tree) if isinstance(node, ast.ClassDef)]
-    members = {id(part) for node in classes for part in statements(node.body)}
     for node in walk(module.tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) in members:
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) in module.members:
             message = "an import in a class makes the module its attribute; import it at the top"
             yield Finding(rule="import", message=message, line=node.lineno)
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _idle(node, used):
@@ -202,23 +200,24 @@ def _names(tree: ast.Module) -> Iterator[Finding]:
 def _definitions(tree: ast.Module) -> Iterator[Finding]:
     """Ways to reach a special name, or to make a class with one, that are no plain name or attribute."""
     for node in walk(tree):
-        names: list[str] = []
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names = [] if node.name in DEFINABLE else [node.name]
-        elif isinstance(node, ast.MatchClass):
-            names = node.kwd_attrs
-        elif not isinstance(node, ast.Name):
-            names = [name for name in binds(node) if name != "__future__"]
-            special = [name for name in names if name.startswith("__") and name.endswith("__")]
-            if special:
-                line = getattr(node, "lineno", None)
-                yield Finding(rule="dunder", message=f"{special[0]} may not be bound here", line=line)
-            names = []
+        line = getattr(node, "lineno", None)
         if isinstance(node, ast.Call) and _makes_a_class(node):
-            yield Finding(rule="builtin", message="type takes one argument here", line=node.lineno)
-        for name in names:
-            if name.startswith("__") and name.endswith("__") and name not in DUNDERS:
-                yield Finding(rule="dunder", message=f"{name} is not allowed", line=getattr(node, "lineno", None))
+            yield Finding(rule="builtin", message="type takes one argument here", line=line)
+        for name in _special(node):
+            yield Finding(rule="dunder", message=f"{name} is not allowed", line=line)
+
+
+def _special(node: ast.AST) -> list[str]:
+    """Special names that a node defines, asks for or binds, and may not; plain names are looked at elsewhere."""
+    names: Collection[str] = ()
+    allowed = DUNDERS
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        names, allowed = [node.name], DUNDERS | DEFINABLE
+    elif isinstance(node, ast.MatchClass):
+        names = node.kwd_attrs
+    elif not isinstance(node, ast.Name):  # `case __name__` is no name: it would have the main block run
+        names, allowed = list(binds(node)), {"__future__"}
+    return [name for name in names if name.startswith("__") and name.endswith("__") and name not in allowed]
 
 
 def _makes_a_class(node: ast.Call) -> bool:
@@ -360,8 +359,7 @@ def _attributes(module: Module) -> Iterator[Finding]:
     yield from _copies(module)
     yield from patches(module)
     yield from telltales(module)
-    members = {id(one) for node in classes for one in statements(node.body)}
-    yield from _loose_modules(module, module.tree, frozenset(), asked, members)
+    yield from _loose_modules(module, module.tree, frozenset(), asked)
 
 
 def _copies(module: Module) -> Iterator[Finding]:
@@ -373,29 +371,26 @@ def _copies(module: Module) -> Iterator[Finding]:
                 yield Finding(rule="torch-attribute", message=message, line=node.lineno)
 
 
-def _loose_modules(
-    module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int], members: Collection[int]
-) -> Iterator[Finding]:
+def _loose_modules(module: Module, node: ast.AST, local: frozenset[str], asked: Collection[int]) -> Iterator[Finding]:
     """Modules used as values: what a list or a parameter holds, no rule can follow; `F = torch.nn` one can."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         stored = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         shared = {name for n in walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
         arguments = {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
-        renamed = {name for n in walk(node) if (name := _renamed(module, n)) is not None}
-        local = local | arguments | (stored - shared - renamed)
+        known = {name for n in walk(node) if (name := _renamed(module, n)) is not None}
+        local = local | arguments | (stored - shared - known)
     for child in children(node):
         if isinstance(child, (ast.Name, ast.Attribute)) and isinstance(child.ctx, ast.Load) and id(child) not in asked:
             known = not (isinstance(child, ast.Name) and child.id in local)
             found = module.module(child) if known else None
             looked_up = isinstance(node, ast.Call) and calls(node, "getattr", "hasattr") and node.args[:1] == [child]
             # What a class's body binds is an attribute of the class: no name that is known here.
-            followed = (
-                isinstance(node, ast.Attribute) or looked_up or (renames(node) is not None and id(node) not in members)
-            )
+            renamed = renames(node) is not None and id(node) not in module.members
+            followed = isinstance(node, ast.Attribute) or looked_up or renamed
             if found is not None and not followed:
                 message = f"the module {found} is used as a value; write out what is used of it"
                 yield Finding(rule="module-value", message=message, line=child.lineno)
-        yield from _loose_modules(module, child, local, asked, members)
+        yield from _loose_modules(module, child, local, asked)
 
 
 def _renamed(module: Module, node: ast.AST) -> str | None:

@@ -3,6 +3,7 @@
 Asked in a process of its own, which LLVM ends where it does not know the target. Judges no candidate.
 """
 
+import functools
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ def _copy(x, y, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa
     tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
 
 
+@functools.cache
 def compiles(target: str) -> bool:
     """Whether a kernel that copies can be compiled for it."""
     with tempfile.TemporaryDirectory() as folder:

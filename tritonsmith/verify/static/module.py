@@ -15,6 +15,9 @@ class Module:
         body = list(statements(tree.body))
         self.functions = {n.name: n for n in body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
         self.classes = {n.name: n for n in body if isinstance(n, ast.ClassDef)}
+        classes = (node for node in walk(tree) if isinstance(node, ast.ClassDef))
+        self.members = {id(one) for node in classes for one in statements(node.body)}
+        """Statements of classes' bodies, by identity: what they bind are attributes."""
         self.values: dict[str, list[ast.expr]] = {}
         """What the module's own names are set to: `relu = Relu.apply`, `fast = partial(launch, block=512)`."""
         for name, value in (pair for node in body for pair in _bound(node)):

@@ -6,7 +6,7 @@ attribute of what it is given, and a module's own name says who loaded it. Does 
 
 import ast
 import string
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tritonsmith.source import walk
 from tritonsmith.types import Finding
@@ -35,18 +35,18 @@ KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.ru
 
 def telltales(module: Module) -> Iterator[Finding]:
     """Every such use in a candidate."""
-    yield from _loggers(module)
+    selves = own_selves(module.tree)
+    yield from _loggers(module, selves)
     yield from _warnings(module)
-    yield from _formats(module.tree)
+    yield from _formats(module.tree, selves)
     yield from _own_name(module)
-    yield from _kernels(module)
+    yield from _kernels(module, selves)
 
 
-def _loggers(module: Module) -> Iterator[Finding]:
+def _loggers(module: Module, selves: Collection[int]) -> Iterator[Finding]:
     """What is asked of loggers beside writing a line, where `logging` is imported at all."""
     if not any(name.split(".")[0] == "logging" for name in module.aliases.values()):
         return
-    selves = own_selves(module.tree)
     for node in walk(module.tree):
         line = getattr(node, "lineno", None)
         for name in reads(node, stores=True):
@@ -67,14 +67,13 @@ def _warnings(module: Module) -> Iterator[Finding]:
             yield Finding(rule="observed", message="a recorded warning tells who called", line=node.lineno)
 
 
-def _formats(tree: ast.Module) -> Iterator[Finding]:
+def _formats(tree: ast.Module, selves: Collection[int]) -> Iterator[Finding]:
     """Text whose fields read attributes or items of what they are given, and text that only shows when it runs."""
     plain = {
         id(node.func)
         for node in walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node.func.value)
     }
-    selves = own_selves(tree)
     mine = {id(node) for node in walk(tree) if is_own(node, selves)}
     for node in walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in FORMATS and id(node) not in plain | mine:
@@ -110,9 +109,9 @@ def _own_name(module: Module) -> Iterator[Finding]:
             yield Finding(rule="observed", message=f"{node.id} tells who loaded the candidate", line=node.lineno)
 
 
-def _kernels(module: Module) -> Iterator[Finding]:
+def _kernels(module: Module, selves: Collection[int]) -> Iterator[Finding]:
     """What only a compiled kernel has, or only an interpreted one; their other looks are alike, see `disguise`."""
-    hints, selves = _hints(module.tree), own_selves(module.tree)
+    hints = _hints(module.tree)
     for node in walk(module.tree):
         line = getattr(node, "lineno", None)
         for name in KERNEL_BEHIND & set(reads(node, stores=True)):
