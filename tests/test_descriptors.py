@@ -79,6 +79,16 @@ def test_tensor_descriptors_of_other_rows_are_found_in_the_kernel_or_its_launch(
     assert message in finding.message
 
 
+def test_a_block_that_begins_within_16_bytes_is_found(verifier: Verifier) -> None:
+    # An H200 answers it with an illegal instruction.
+    square = DOUBLE.model_copy(update={"source": DOUBLE.source.replace("64, 48", "64, 64")})
+    source = _by_descriptors(True).replace(
+        "a.load([row, column])", "(a.load([row, column]) + 0 * a.load([row, column + 1]))"
+    )
+    finding = judge(verifier, square, source).findings[0]
+    assert finding.line == 12 and "block offset start must be 16-byte aligned" in finding.message
+
+
 def test_kernels_that_need_room_for_a_tile_are_tried_where_there_is_some(verifier: Verifier) -> None:
     verdict = judge(verifier, DOUBLE, _by_descriptors(False))  # rows of 3 elements at tiny sizes, of 48 at its own
     assert verdict.correct, (verdict.findings, verdict.mismatch)

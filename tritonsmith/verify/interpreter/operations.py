@@ -85,18 +85,7 @@ def _descriptors(running: Running) -> None:
         if message is not None:
             running.misused("descriptor", message)
 
-    def materialize_pointers(self, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        # Triton's wants a block to start at a multiple of 16 bytes; the hardware wants that of base and strides alone.
-        size, inside = width(self.base.get_element_ty()), np.ones(self.block_shape, dtype=bool)
-        places = np.broadcast_to(self.base.data, self.block_shape)
-        for dim, (offset, length) in enumerate(zip(offsets, self.block_shape, strict=True)):
-            steps = (offset.data + np.arange(length)).reshape([length if dim == k else 1 for k in range(self.ndim)])
-            places = places + (size * steps * self.strides[dim].data).astype(np.uint64)
-            inside = inside & (steps >= 0) & (steps < self.shape[dim].data)
-        return interpreter.TensorHandle(places, self.base.dtype.scalar), inside
-
     interpreter.TensorDescHandle.validate = validate  # type: ignore[method-assign]
-    interpreter.TensorDescHandle.materialize_pointers = materialize_pointers  # type: ignore[method-assign]
 
 
 def _met(running: Running, method: Callable[..., object]) -> Callable[..., object]:

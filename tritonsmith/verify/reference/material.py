@@ -356,7 +356,8 @@ class Draws:
             model = self.model(variant)
             faint = variant.factor < 1.0 or variant.values == "small"
             truth = truth_of(model, inputs, wide=wide)
-            truth = replace(truth, faint=not faint, floor=numerics.FLOOR if faint else 0.0)
+            slices = not faint and variant.values != "rising"
+            truth = replace(truth, faint=slices, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
             if variant.label != "as given" and _is_either(variant, model, inputs, truth):

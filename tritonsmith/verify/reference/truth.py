@@ -31,6 +31,8 @@ _REORDERED = 16.0
 faint inputs shows nothing. PTX's `ex2.approx` and `div.full` err by two units each; of 4,096 rows of 64 shares that
 differ by 1 in 500, each off by up to three, 4 places were beyond what 16 runs gave, and 10 might have been; moved by 8
 units 11 were, of 5. The values themselves may be off by `numerics.PROPORTION`."""
+UNITS = 2.0
+"""By how many units of rounding inputs and weights are moved to see how far an answer in floats hangs on them."""
 _WHOLE = 2.0**24
 """Numbers beyond have no fractions in float32, so that being whole says nothing of them."""
 _OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
@@ -69,16 +71,28 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
             forward(used(model, earlier) if earlier else model, inputs)
         return found
 
+    def moved(number: int) -> object:
+        given, copied = _wide(inputs), copy.deepcopy(model).double()
+        if number:
+            eps = UNITS * torch.finfo(kind).eps
+            with seeded(number), torch.no_grad():
+                given = [map_tensors(item, lambda tensor: _nudged(tensor, eps)) for item in given]
+                for weight in [*copied.parameters(), *copied.buffers()]:
+                    weight.copy_(_nudged(weight, eps))
+        return forward(used(copied, map(_wide, earlier)) if earlier else copied, given)
+
+    # Halves are summed in float32, and rounded once: their tolerance knows that.
+    shaken = moved if exact is not native and kind in numerics.SUMS else None
     if unit is None:
-        return Truth(exact, native, summed=summed, kind=kind, picks=picks)
+        return Truth(exact, native, summed=summed, kind=kind, picks=picks, moved=shaken)
 
     def nearby(number: int) -> object:
         with seeded(number):
-            moved = [map_tensors(item, lambda tensor: _nudged(tensor, unit)) for item in widened]
+            moved = [map_tensors(item, lambda tensor: _nudged(tensor, _NUDGE * unit)) for item in widened]
         with Ties(number, _REORDERED * unit):
             return forward(double, moved)
 
-    return Truth(exact, native, nearby, summed, kind=kind, picks=picks)
+    return Truth(exact, native, nearby, summed, kind=kind, picks=picks, moved=shaken)
 
 
 def _answer(model: nn.Module, inputs: list[object]) -> object:
@@ -164,11 +178,11 @@ def _unit(native: object, inputs: list[object]) -> float | None:
     return max(torch.finfo(torch.float32 if kind in narrow else kind).eps for kind in given) if given else None
 
 
-def _nudged(tensor: torch.Tensor, unit: float) -> torch.Tensor:
-    """Values moved by a few units of rounding, each on its own; whole numbers are labels, masks or counts and stay."""
+def _nudged(tensor: torch.Tensor, by: float) -> torch.Tensor:
+    """Values moved by such a part of them, each on its own; whole numbers are labels, masks or counts and stay."""
     if not tensor.is_floating_point() or bool(((tensor == tensor.round()) & (tensor.abs() <= _WHOLE)).all()):
         return tensor
-    return tensor * (1 + _NUDGE * unit * (2 * torch.rand_like(tensor) - 1))
+    return tensor * (1 + by * (2 * torch.rand_like(tensor) - 1))
 
 
 def _detached(output: object) -> object:

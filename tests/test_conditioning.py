@@ -1,0 +1,104 @@
+"""Few elements may be off by what rounding of the inputs explains, and by no more."""
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from tritonsmith.verify.numerics import Truth, compare
+from tritonsmith.verify.reference.truth import truth_of
+
+
+class Softmax(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x * self.weight, -1)
+
+
+def _scores(gap: float, rows: int = 1, of: int = 64) -> torch.Tensor:
+    """Rows whose greatest score stands alone, but for some whose two greatest are nearly equal."""
+    scores = torch.randn(of, 16, generator=torch.Generator().manual_seed(0))
+    scores[:, 0] = 1e6
+    scores[:rows, 1] = 1e6 - gap
+    return scores
+
+
+def _of_moved(scores: torch.Tensor, units: float) -> torch.Tensor:
+    """The softmax in which the greatest score was off by so many units of rounding, of 1/16 each."""
+    moved = scores.double()
+    moved[:, 0] += units / 16
+    return torch.softmax(moved, -1).float()
+
+
+def test_a_softmax_of_nearly_equal_scores_may_be_off_by_their_rounding() -> None:
+    scores = _scores(gap=1.0)
+    truth, got = truth_of(Softmax(), [scores]), _of_moved(scores, 1)
+    assert compare(replace(truth, moved=None), got, "large values") is not None
+    assert compare(truth, got, "large values") is None
+
+
+def test_beyond_rounding_nearly_equal_scores_excuse_nothing() -> None:
+    scores = _scores(gap=1.0)
+    assert compare(truth_of(Softmax(), [scores]), _of_moved(scores, 64), "large values") is not None
+
+
+def test_the_place_of_the_greatest_is_no_softmax() -> None:
+    scores = _scores(gap=1.0)
+    scores[:1] -= 1e6 - 1e3  # where rounding is a thousandth of that
+    hard = nn.functional.one_hot(scores.argmax(-1), 16).float()
+    assert compare(truth_of(Softmax(), [scores]), hard, "large values") is not None
+
+
+def test_many_elements_that_are_off_are_no_luck() -> None:
+    scores = _scores(gap=1.0, rows=48)
+    assert compare(truth_of(Softmax(), [scores]), _of_moved(scores, 1), "large values") is not None
+
+
+def test_lower_precision_in_few_elements_is_found() -> None:
+    a, b = torch.randn(2, 64, 64, generator=torch.Generator().manual_seed(0))
+    model = nn.Linear(64, 64, bias=False)
+    model.weight.data = b
+    truth = truth_of(model, [a])
+    got = truth.exact.float().clone()
+    got[0, :20] = (a[0].bfloat16().float() @ b.bfloat16().float().T)[:20]
+    assert compare(truth, got, "as given") is not None
+
+
+def test_a_weight_may_be_what_an_answer_hangs_on() -> None:
+    # Whole numbers are labels, and are not moved themselves.
+    scores = _scores(gap=1.0).round()
+    truth = truth_of(Scaled(), [scores])
+    assert compare(replace(truth, moved=None), _of_moved(scores, 1), "large values") is not None
+    model = Scaled()
+    model.weight.data += 2.0**-12
+    assert compare(truth_of(model, [scores]), _of_moved(scores * (1 + 2.0**-12), 1), "large values") is None
+
+
+def test_a_reference_that_has_other_weights_meanwhile_tells_nothing() -> None:
+    model, scores = Scaled(), _scores(gap=1.0)
+    truth = truth_of(model, [scores])
+    model.weight.data *= 2
+    assert compare(truth, _of_moved(scores, 1), "large values") is not None
+
+
+def test_what_was_asked_is_kept() -> None:
+    scores, asked = _scores(gap=1.0), list[int]()
+    truth = truth_of(Softmax(), [scores])
+
+    def moved(number: int) -> object:
+        asked.append(number)
+        assert truth.moved is not None
+        return truth.moved(number)
+
+    counted: Truth = replace(truth, moved=moved)
+    for _ in range(2):
+        assert compare(counted, _of_moved(scores, 1), "large values") is None
+    assert len(asked) == len(set(asked)) > 1
