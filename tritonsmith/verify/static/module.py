@@ -1,10 +1,14 @@
 """A candidate's source as the rules see it: its functions, classes and kernels, and what its names stand for."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tritonsmith.source import walk
 from tritonsmith.verify.static.names import COMMON_WORDS, READABLE, canonical, star
+
+JIT = "triton.jit"
+"""What makes a function a kernel, under whatever name a file has it that binds that name once."""
 
 
 class Module:
@@ -22,17 +26,19 @@ class Module:
         """What the module's own names are set to: `relu = Relu.apply`, `fast = partial(launch, block=512)`."""
         for name, value in (pair for node in body for pair in _bound(node)):
             self.values.setdefault(name, []).append(value)
-        functions = [node for node in walk(tree) if isinstance(node, ast.FunctionDef)]
-        called = {name: [f for value in made for f in _jits(value)] for name, made in self.values.items()}
-        inside = {f.id for made in called.values() for f in made if isinstance(f, ast.Name)}
-        self.bodies = [node for node in functions if any(map(_is_jit, node.decorator_list)) or node.name in inside]
-        """What is compiled for the GPU: kernels, and functions that they call."""
-        self.kernels = {node.name for node in functions if any(map(_is_jit, node.decorator_list))}
-        self.kernels |= {name for name, made in called.items() if made}
         self.aliases = dict(_aliases(tree))
         for node in walk(tree):
-            if (name := renames(node)) and isinstance(node, ast.Assign) and (found := self.module(node.value)):
+            if (name := renames(node)) and isinstance(node, ast.Assign) and (found := self._renamed(node.value)):
                 self.aliases.setdefault(name, found)
+        bound = Counter(name for part in walk(tree) for name in binds(part)) if JIT in self.aliases.values() else {}
+        self._jits = {"jit", *(name for name, path in self.aliases.items() if path == JIT and bound[name] == 1)}
+        functions = [node for node in walk(tree) if isinstance(node, ast.FunctionDef)]
+        called = {name: [f for value in made for f in self._called(value)] for name, made in self.values.items()}
+        inside = {f.id for made in called.values() for f in made if isinstance(f, ast.Name)}
+        marked = [node for node in functions if any(map(self._is_jit, node.decorator_list))]
+        self.bodies = [node for node in functions if node in marked or node.name in inside]
+        """What is compiled for the GPU: kernels, and functions that they call."""
+        self.kernels = {node.name for node in marked} | {name for name, made in called.items() if made}
         self.model = self._class("ModelNew")
 
     def method(self, name: str) -> ast.AST | None:
@@ -117,6 +123,19 @@ class Module:
         if not isinstance(node, ast.Name) or (node.id in COMMON_WORDS and node.id not in self.aliases):
             return None
         return canonical(".".join([self.aliases.get(node.id, node.id), *reversed(parts)]))[0]
+
+    def _renamed(self, node: ast.expr) -> str | None:
+        return JIT if self.path(node) == JIT else self.module(node)
+
+    def _is_jit(self, decorator: ast.expr) -> bool:
+        node = decorator.func if isinstance(decorator, ast.Call) else decorator
+        named = isinstance(node, ast.Name) and node.id in self._jits
+        return named or (isinstance(node, ast.Attribute) and node.attr == "jit")
+
+    def _called(self, value: ast.expr) -> list[ast.expr]:
+        """What a value is made of by `triton.jit(function)`, which people write in place of the decorator."""
+        parts = (part for part in walk(value) if isinstance(part, ast.Call) and self._is_jit(part.func))
+        return [part.args[0] for part in parts if part.args]
 
     def module(self, node: ast.expr) -> str | None:
         """The module that a dotted name is, None for anything else."""
@@ -230,17 +249,6 @@ def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
             for name in walk(target):
                 if isinstance(name, ast.Name):
                     yield name.id, node.value
-
-
-def _is_jit(decorator: ast.expr) -> bool:
-    node = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (isinstance(node, ast.Attribute) and node.attr == "jit") or (isinstance(node, ast.Name) and node.id == "jit")
-
-
-def _jits(value: ast.expr) -> list[ast.expr]:
-    """What a value is made of by `triton.jit(function)`, which people write in place of the decorator."""
-    parts = (part for part in walk(value) if isinstance(part, ast.Call) and _is_jit(part.func))
-    return [part.args[0] for part in parts if part.args]
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:

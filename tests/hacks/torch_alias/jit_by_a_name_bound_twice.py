@@ -1,0 +1,26 @@
+# task: own
+# rule: no-kernel
+# What is called `tjit` keeps the function as it is: its body is Python, and torch's.
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+tjit = triton.jit
+
+
+def plain(function):
+    return function
+
+
+tjit = plain
+
+
+@tjit
+def work(x):
+    return x.abs().sqrt()
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return work(x)
