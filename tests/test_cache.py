@@ -103,13 +103,17 @@ def test_a_second_verifier_judges_nothing_again(tmp_path: Path) -> None:
     assert one.model_copy(update={"sample": 4, "reward": 0.25}) == two
 
 
-def test_a_rule_in_any_folder_of_the_verifier_makes_old_verdicts_void(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", ["verify/static/rule.py", "tasks/values.py", "source.py", "extract.py"])
+def test_what_a_verdict_depends_on_makes_old_ones_void_where_it_changes(tmp_path: Path, changed: str) -> None:
     words = set()
     for number in range(2):
-        rule = tmp_path / str(number) / "verify" / "static" / "rule.py"
-        rule.parent.mkdir(parents=True)
-        rule.write_text(f"allowed = {number}")
-        words.add(text_of(tmp_path / str(number)))
+        package = tmp_path / str(number)
+        for name in ("verify/static", "tasks"):
+            (package / name).mkdir(parents=True)
+        for name in ("source.py", "plain.py", "types.py", "extract.py", "reward.py"):
+            (package / name).write_text("")
+        (package / changed).write_text(f"allowed = {number}")
+        words.add(text_of(package))
     assert len(words) == 2
 
 

@@ -1,13 +1,19 @@
 """What the judge makes of a runner that was refused memory, and of the time that one takes."""
 
+import os
+import signal
+import socket
 import time
+from typing import cast
 
 import pytest
 
 from tritonsmith.config import VerifyConfig
 from tritonsmith.verify.conversation import Conversation, RunnerFailed
 from tritonsmith.verify.pool import Verifier
-from tritonsmith.verify.process import queued
+from tritonsmith.verify.process import queued, wire
+from tritonsmith.verify.process.stable import Stable, Warm
+from tritonsmith.verify.process.zygote import Runner
 
 BUSY = "END = 6_000_000\nwhile END > 0:\n    END -= 1\n"
 ENDLESS = "while True:\n    pass\n"
@@ -37,6 +43,38 @@ def _load(verifier: Verifier, source: str, timeout: float) -> None:
         talk.load("interpret", source, "sm_90")
     finally:
         talk.close()
+
+
+class Gone:
+    """Warm runners of which the first few are gone by the time they are asked."""
+
+    def __init__(self, gone: int) -> None:
+        self.left, self._theirs = gone, list[socket.socket]()
+
+    def take(self) -> Warm:
+        ours, theirs = socket.socketpair()
+        if self.left > 0:
+            theirs.close()
+        else:
+            wire.send(theirs, {"loaded": True})
+        self.left -= 1
+        self._theirs.append(theirs)
+        return Warm(Runner(os.getpid(), ours, None, served=3))
+
+    def end(self, warm: Warm) -> int:
+        return -signal.SIGKILL
+
+
+def test_a_runner_that_died_while_it_waited_says_nothing_of_the_candidate() -> None:
+    talk = Conversation(VerifyConfig(device="cpu", isolation="pooled"), 30.0, {}, cast(Stable, Gone(1)), None)
+    talk.load("cuda", "x = 1", "sm_90")
+    assert talk.has("cuda")
+
+
+def test_a_candidate_of_which_two_runners_die_is_blamed() -> None:
+    talk = Conversation(VerifyConfig(device="cpu", isolation="pooled"), 30.0, {}, cast(Stable, Gone(2)), None)
+    with pytest.raises(RunnerFailed, match="closed"):
+        talk.load("cuda", "x = 1", "sm_90")
 
 
 def test_who_does_not_end_runs_out_of_time(verifier: Verifier) -> None:

@@ -35,6 +35,18 @@ ALIKE = [
 assert len({*ALIKE, SOURCE}) == 5
 
 
+@pytest.mark.parametrize("head", ["def \\\n kernel", "\fdef kernel"])
+def test_a_head_that_triton_does_not_find_makes_another_program(head: str) -> None:
+    # Each got the other's verdict, whichever was judged first.
+    other = SOURCE.replace("def kernel", head)
+    assert ast.dump(ast.parse(other)) == ast.dump(ast.parse(SOURCE))
+    assert form.program(other) != form.program(SOURCE)
+
+
+def test_a_text_that_is_another_ones_tree_is_another_program() -> None:
+    assert form.program("tree: " + ast.dump(ast.parse("x = 1"))) != form.program("x = 1")
+
+
 @pytest.mark.parametrize("other", ALIKE)
 def test_one_program_has_one_sketch(other: str) -> None:
     """A sketch that differed would let equal candidates be judged twice."""

@@ -114,3 +114,13 @@ def test_by_default_each_candidate_has_processes_of_its_own(verifier: Verifier) 
     judge = another(verifier, VerifyConfig(device="cpu"))
     assert judge._idle is None
     judge.close()
+
+
+def test_a_runner_that_comes_back_to_a_closed_judge_is_ended(pooled: Judge) -> None:
+    # Candidates still under way when the judges were renewed left their runners to nobody.
+    assert pooled._idle is not None and verdict(pooled, RIGHT).correct
+    runner = pooled._idle.take("interpret")
+    assert runner is not None
+    pooled._idle.close()
+    pooled._idle.give_back("interpret", runner)
+    assert waiting(pooled) == {} and runner.channel.fileno() == -1

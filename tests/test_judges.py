@@ -161,7 +161,7 @@ class Dying:
 
     @contextlib.contextmanager
     def judge(self, task: Task) -> Iterator[Seat]:
-        yield self._Seat(self)
+        yield type(self)._Seat(self)
 
     def use(self) -> Use:
         return Use()
@@ -185,6 +185,22 @@ def test_a_candidate_that_ends_its_judges_twice_is_a_crash() -> None:
     bench = Dying()
     verdict = Court(VerifyConfig(device="cpu"), "cpu", bench).judge(DOUBLE, Candidate(task="double", source=double()))
     assert rules(verdict) == {"crash"} and bench.judged == 2
+
+
+def test_a_candidate_is_not_blamed_where_others_are_stopped() -> None:
+    class Stopped(Dying):
+        """Streams beside it are left, three times; then it answers."""
+
+        class _Seat(Dying._Seat):
+            def judge(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
+                self._bench.judged += 1
+                if self._bench.judged > 3:
+                    return Verdict(task=task.id, sample=0, device="cpu", target="sm_90", policy="strict", correct=True)
+                court.stop(threading.Event())
+                raise ConnectionError("ended")
+
+    court = Court(VerifyConfig(device="cpu"), "cpu", Stopped())
+    assert court.judge(DOUBLE, Candidate(task="double", source=double())).correct
 
 
 def test_nothing_is_left_of_a_parent_that_was_killed(tmp_path: Path) -> None:

@@ -16,6 +16,13 @@ def test_threads_may_parse_at_once() -> None:
     assert {len(tree.body) for tree in trees} == {300}
 
 
+@pytest.mark.parametrize("number", ["0x" + "f" * 4000, "0b" + "1" * 20_000, "0o" + "7_7" * 3000])
+def test_a_number_that_cannot_be_written_out_again_is_no_source(number: str) -> None:
+    with pytest.raises(ValueError, match="too many digits"):
+        parse(f"x = 1 + {number}")
+    assert parse(f"x = '{number}'  # {number}").body and parse("x = 0x" + "f" * 3000).body
+
+
 def test_kept_nodes_are_those_of_ast_in_its_order_but_for_operators_and_contexts() -> None:
     tree = parse(Path(__file__).read_text())
     signs = ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop

@@ -2,6 +2,7 @@
 
 import socket
 import time
+from concurrent.futures import wait
 from pathlib import Path
 from typing import cast
 
@@ -46,6 +47,15 @@ def test_a_start_for_which_there_is_no_memory_is_tried_again(monkeypatch: pytest
     runners = _stable(zygotes, monkeypatch)
     runners.take()
     assert zygotes.ended == 2 and not zygotes.answers
+    runners.close()
+
+
+def test_a_start_that_failed_is_not_raised_where_starting_works_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygotes = Zygotes([{"error": {"message": "CUDA error: no device"}}, {"warm": True}])
+    runners = _stable(zygotes, monkeypatch)
+    runners._start()
+    wait(list(runners._starting))
+    runners.take()
     runners.close()
 
 

@@ -57,6 +57,7 @@ def test_a_task_that_a_control_passes_is_flagged(task: Task, control: str) -> No
         (_task("F.dropout(x)", RANDN), "deterministic"),
         (_task("torch.log(x - 0.5)", RAND), "finite"),
         (_task("float(x.sum())", RANDN), "tensors"),
+        (_task("x.to_sparse()", RANDN), "tensors"),
         (_task("x.nothing()", RANDN), "runs"),
         (_task("x * 2.0", "torch.from_numpy(__import__('numpy').random.rand(64, 48))"), "seeded"),
         (DOUBLE.model_copy(update={"source": "def broken(:"}), "runs"),

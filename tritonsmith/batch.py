@@ -22,7 +22,7 @@ from tritonsmith.progress import bar
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.types import Candidate, Task
 from tritonsmith.verify import cache
-from tritonsmith.verify.pool import Job, Verifier, choose_device
+from tritonsmith.verify.pool import Job, Verifier, choose_device, gpu_names
 
 
 class Row(BaseModel):
@@ -64,7 +64,8 @@ def verify_file(candidates: Path, spec: str, out: Path, settings: VerifyConfig, 
     if out.resolve() == candidates.resolve():
         raise UserError(f"{out} holds the candidates: say another file for the verdicts")
     tasks = {task.id: task for task in load_spec(spec)}
-    under = cache.circumstances(settings, extensions, choose_device(settings.device), [])
+    device = choose_device(settings.device)
+    under = cache.circumstances(settings, extensions, device, gpu_names(settings, device))
     with _alone(out):
         known: dict[str, bool] = {}
         for row in jsonl.read(out):

@@ -2,10 +2,15 @@
 
 import ast
 import io
+import re
 import threading
 
 _lock = threading.Lock()
 _SIGNS = ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
+_MOST_BITS = 4300 * 10 // 3
+"""Of a whole number. Python reads 4,300 decimal digits, and of other bases as many as one likes, which nobody can write
+as decimal ones then (`sys.set_int_max_str_digits`)."""
+_LONG = re.compile(rf"0[xXoObB][0-9a-fA-F_]{{{_MOST_BITS // 4},}}")
 _CHILDREN, _NODES = "_tritonsmith_children", "_tritonsmith_nodes"
 
 
@@ -14,10 +19,19 @@ def parse(source: str) -> ast.Module:
 
     CPython before 3.12 counts the depth of the tree it builds in a place that all threads share, and raises
     SystemError ("AST constructor recursion depth mismatch") where two build one at once (python/cpython#106905).
-    Raises what `ast.parse` raises: SyntaxError, ValueError, RecursionError, MemoryError.
+    Raises what `ast.parse` raises: SyntaxError, ValueError, RecursionError, MemoryError; ValueError also for a number
+    that has too many digits for its tree to be written out again.
     """
     with _lock:
-        return ast.parse(source)
+        tree = ast.parse(source)
+    if _LONG.search(source) and any(map(_is_long, ast.walk(tree))):
+        raise ValueError("a whole number has too many digits")
+    return tree
+
+
+def _is_long(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and value.bit_length() > _MOST_BITS
 
 
 def lines(source: str) -> list[str]:

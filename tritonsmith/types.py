@@ -62,6 +62,8 @@ class Finding(_Data):
 class Mismatch(_Data):
     """Where and by how much a candidate's output differs from the truth."""
 
+    model_config = ConfigDict(ser_json_inf_nan="constants")  # else NaN comes back as nothing
+
     variant: str
     """Which inputs: `as given`, `values x2`, ..."""
     output: str

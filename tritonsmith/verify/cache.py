@@ -29,6 +29,8 @@ _ELSEWHERE = {"workers", "judges", "spare", "gpus", "cache"}
 """Settings that no verdict depends on; a setting that is added counts until it is named here."""
 _BUSY_SECONDS = 60.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, source TEXT, verdict TEXT) WITHOUT ROWID"
+_BESIDE = ("source.py", "plain.py", "types.py", "extract.py", "reward.py")
+"""What of the package besides verdicts, and what a batch writes of them, depend on."""
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -107,6 +109,7 @@ def circumstances(settings: VerifyConfig, extensions: ExtensionsConfig, device: 
 def text_of(package: Path) -> str:
     """The verifier's own text, in one word: a rule that is mended must not leave old verdicts standing."""
     files = sorted(path for folder in ("verify", "tasks") for path in (package / folder).rglob("*.py"))
+    files += [package / name for name in _BESIDE]
     return _digest([path.read_text() for path in files])
 
 

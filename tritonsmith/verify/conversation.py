@@ -81,9 +81,10 @@ class Conversation:
         header["values"] = _VALUES if self._settings.policy == "strict" else None
         header |= {"lines": self._settings.ir_lines, "serves": self._idle is not None}
         if mode == "cuda" and self._stable is not None:
+            if self._loaded_warm(self._stable, mode, header):
+                return
             self._warm = self._stable.take()
             self._runners[mode] = self._warm.runner
-            self._start_clock()
         elif self._idle is not None and self._loaded(self._idle, mode, header):
             return
         else:
@@ -101,11 +102,22 @@ class Conversation:
             return False
         self._start_clock()
         self._runners[mode] = runner
+        return self._answered(mode, header)
+
+    def _loaded_warm(self, stable: Stable, mode: str, header: dict[str, object]) -> bool:
+        """The same on a GPU, where one may have served before, or have waited for long."""
+        self._warm = stable.take()
+        self._runners[mode] = self._warm.runner
+        self._start_clock()
+        return self._answered(mode, header)
+
+    def _answered(self, mode: str, header: dict[str, object]) -> bool:
         try:
             self.ask(mode, header)
         except RunnerFailed as failure:
             if failure.finding.rule not in _DIED:
                 raise
+            self.end(mode)
             return False
         return True
 

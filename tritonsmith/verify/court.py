@@ -64,16 +64,21 @@ class Court:
         self.bench = bench
         self._settings, self._device = settings, device
         self._renewing, self._retrying = threading.Lock(), threading.Lock()
+        self._stops = 0
+        """How often what was under way was ended."""
 
     def judge(
         self, task: Task, candidate: Candidate, began: float | None = None, stopped: threading.Event | None = None
     ) -> Verdict:
         """The verdict on one candidate; raises CancelledError where `stop` was called with its `stopped`."""
-        verdict = self._try(task, candidate, began, stopped)
-        if verdict is None:
+        verdict, died = self._try(task, candidate, began, stopped), 1
+        while verdict is None and died < 2:
             # One at a time: if one of them brings processes down, those beside it are not taken for the culprit again.
             with self._retrying:
+                stops = self._stops
                 verdict = self._try(task, candidate, began, stopped)
+                # Who leaves another stream ends its processes too, and that is no candidate's doing.
+                died += stops == self._stops
         if verdict is not None:
             return verdict
         message = "a process of the verifier died twice while this candidate was judged"
@@ -99,7 +104,8 @@ class Court:
                 raise
             return None
         suspect = any(finding.rule in cache.MACHINE for finding in verdict.findings)
-        return None if suspect and not bench.alive() else verdict
+        # For a moment, so that who is asking at the same time does not make a dead one look alive.
+        return None if suspect and not bench.alive(patience=0.01) else verdict
 
     def living(self, stopped: threading.Event | None = None) -> Bench:
         """The bench, renewed if one of its processes has died; raises CancelledError for what has been stopped."""
@@ -114,4 +120,5 @@ class Court:
         """End what is under way; candidates that come with `stopped` are judged no more."""
         with self._renewing:
             stopped.set()
+            self._stops += 1
             self.bench.kill()

@@ -25,6 +25,9 @@ _WORDS = re.compile(
 A string without an end goes to the text's: looked for from each quote anew, it would take the square of its time."""
 _MAY_BE_INDENTED = re.compile(r"(?<!\n)@|\\\n|\r")
 """A decorator that may stand further right than a line begins, or a line that may begin elsewhere than it seems."""
+_HEADS = re.compile(r"\bdef\b[^(]*\\\r?\n|\f")
+"""What may stand before a function's bracket, and where Triton looks for `def` and a name on one line, and at its
+beginning."""
 
 
 def sketch(source: str | None) -> str:
@@ -51,10 +54,11 @@ def _normal(source: str) -> str:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
-    if _MAY_BE_INDENTED.search(source) and any(_read_as_text(node) for node in ast.walk(tree)):
+    indented = _MAY_BE_INDENTED.search(source) is not None
+    if _HEADS.search(source) or (indented and any(_read_as_text(node) for node in ast.walk(tree))):
         return source
     try:
-        return ast.dump(tree)
+        return "tree: " + ast.dump(tree)
     except RecursionError:
         return source
 

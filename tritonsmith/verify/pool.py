@@ -118,8 +118,8 @@ class Verifier:
         gpus = choose_gpus(settings.gpus) if self.device == "cuda" else 0
         self._cache: cache.Cache | None = None
         if settings.cache is not None:
-            names = [torch.cuda.get_device_name(index) for index in range(gpus)]
-            self._cache = cache.Cache(settings.cache, cache.circumstances(settings, extensions, self.device, names))
+            under = cache.circumstances(settings, extensions, self.device, gpu_names(settings, self.device))
+            self._cache = cache.Cache(settings.cache, under)
         lender = beside._court.living() if beside is not None and beside.device == self.device else None
         self.judges = choose_judges(settings.judges, self.device, self.workers, gpus)
         bench = self._bench(extensions, gpus, lender, apart)
@@ -240,6 +240,13 @@ def choose_gpus(wanted: int | Literal["all"]) -> int:
     if wanted != "all" and wanted > there:
         raise ConfigError(f"verify.gpus={wanted}, but torch sees {there}")
     return there if wanted == "all" else wanted
+
+
+def gpu_names(settings: VerifyConfig, device: str) -> list[str]:
+    """What the GPUs are called that are used, none on the CPU; raises ConfigError if there are not as many."""
+    return (
+        [torch.cuda.get_device_name(index) for index in range(choose_gpus(settings.gpus))] if device == "cuda" else []
+    )
 
 
 def choose_judges(wanted: int | None, device: str, workers: int, gpus: int) -> int:

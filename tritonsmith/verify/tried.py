@@ -66,7 +66,10 @@ def _said(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value = ast.Constant(None)
-    return ast.unparse(tree)
+    try:
+        return ast.unparse(tree)
+    except RecursionError:
+        return source
 
 
 def _beyond(odd: Task, light: Task, some: Sequence[float]) -> list[Variant]:

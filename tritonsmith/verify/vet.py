@@ -16,7 +16,7 @@ from torch import nn
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line, seeded
-from tritonsmith.tasks.values import FLOAT8, finite, leaves, map_tensors, wide
+from tritonsmith.tasks.values import FLOAT8, check_kinds, finite, leaves, map_tensors, wide
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, roofline
@@ -98,6 +98,10 @@ def _properties(task: Task) -> list[Flag]:
     output = forward(model, inputs)
     found = leaves(output)
     flags = []
+    try:
+        check_kinds(output)
+    except TypeError as error:
+        return [Flag("tensors", str(error))]
     if not found:
         flags.append(Flag("tensors", f"its output is a {type(output).__name__} that holds no tensor"))
     if not finite(output):

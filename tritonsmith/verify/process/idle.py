@@ -21,6 +21,7 @@ class Idle:
         self._zygotes = zygotes
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Runner]] = defaultdict(list)
+        self._closed = False
 
     def take(self, mode: str) -> Runner | None:
         """One that waits; None where none does."""
@@ -30,15 +31,17 @@ class Idle:
     def give_back(self, mode: str, runner: Runner) -> None:
         """Let one wait that has served another candidate, or end it where those were enough."""
         runner.served += 1
-        if runner.served >= MOST:
-            self._zygotes[mode].end(runner)
-            return
         with self._lock:
-            self._waiting[mode].append(runner)
+            waits = runner.served < MOST and not self._closed
+            if waits:
+                self._waiting[mode].append(runner)
+        if not waits:
+            self._zygotes[mode].end(runner)
 
     def close(self) -> None:
-        """End those that wait."""
+        """End those that wait, and those that are given back from here on."""
         with self._lock:
+            self._closed = True
             for mode, waiting in self._waiting.items():
                 for runner in waiting:
                     self._zygotes[mode].end(runner)

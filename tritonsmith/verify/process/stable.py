@@ -47,6 +47,8 @@ class Stable:
     def take(self) -> Warm:
         """A warm runner, for one candidate."""
         with self._lock:
+            # What failed before says nothing of now.
+            self._starting = [one for one in self._starting if not one.done() or one.exception() is None]
             if not self._idle and not self._starting:
                 self._start()
             warm = self._idle.pop() if self._idle else None
