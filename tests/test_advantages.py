@@ -148,6 +148,14 @@ def test_advantages_are_divided_as_the_scale_says_with_a_blamed_line_too(
         grpo._assign(make_config(tmp_path, tiny_folder, scale="batch", **fields), None, tokenizer)  # type: ignore[arg-type]
 
 
+def test_a_scale_is_said_to_do_nothing_where_the_credit_is_not_trls(
+    tmp_path: Path, tiny_folder: Path, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    with pytest.raises(ConfigError, match=r"grpo\.scale"):
+        grpo._assign(make_config(tmp_path, tiny_folder, credit="dr_grpo", scale="group"), None, tokenizer)
+    assert grpo._assign(make_config(tmp_path, tiny_folder, credit="dr_grpo"), None, tokenizer) is not None
+
+
 def test_a_slow_tokenizer_is_a_config_error(tmp_path: Path, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(tmp_path, tiny_folder, credit="grpo")
     with pytest.raises(ConfigError, match="fast tokenizer"):

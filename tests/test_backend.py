@@ -224,6 +224,15 @@ def test_products_of_three_are_tried_before_anything_else_is_turned() -> None:
     assert tuned.settings["-1.input_precision"] == 1 and tuned.after_ms == 1.0
 
 
+def test_what_the_launch_leaves_to_triton_stays_so_in_the_first_trials() -> None:
+    def judge(source: str) -> Verdict:
+        plain = "num_warps" not in source and "num_stages" not in source
+        return verdict((0.5 if "tf32x3" in source else 1.0) if plain else 2.0)
+
+    tuned = backend.tune(PRODUCT, judge, judge, seconds=60, trials=2)
+    assert tuned.settings == {"-1.input_precision": 1} and tuned.after_ms == 0.5
+
+
 def test_a_search_that_is_stopped_prints_no_traceback() -> None:
     said, calls = StringIO(), iter([False, True])
     handler = logging.StreamHandler(said)

@@ -1,5 +1,6 @@
 """What stays of a failed answer: all before the line that is blamed, and less each time that it does not help."""
 
+from tritonsmith.extract import extract
 from tritonsmith.redraw import begun
 from tritonsmith.types import Finding, Verdict
 
@@ -20,6 +21,21 @@ def test_all_before_the_blamed_line_stays() -> None:
         *ASK,
         {"role": "assistant", "content": ANSWER[: ANSWER.index("    b = slip")]},
     ]
+
+
+def test_the_line_of_the_answer_is_blamed_and_not_of_the_draft() -> None:
+    draft = f"<think>\n```python\n{SOURCE}```\n</think>\n"
+    assert begun(ASK, draft + ANSWER, blamed(13))[-1]["content"] == draft + ANSWER[: ANSWER.index("    b = slip")]
+
+
+def test_lines_may_end_as_they_like_and_imports_come_from_another_block() -> None:
+    windows = ANSWER.replace("\n", "\r\n")
+    assert begun(ASK, windows, blamed(13))[-1]["content"] == windows[: windows.index("    b = slip")]
+    parted = f"```python\nimport torch\n```\n\n```python\n{SOURCE.replace('slip', 'torch.slip')}```"
+    source = extract(parted).source or ""
+    line = 1 + source.splitlines().index("    b = torch.slip")
+    assert line > 13
+    assert begun(ASK, parted, blamed(line))[-1]["content"] == parted[: parted.index("    b = torch.slip")]
 
 
 def test_an_answer_without_a_blamed_line_is_drawn_whole() -> None:

@@ -7,6 +7,7 @@ measured by its own ruler. Resumes run by run. Trains nothing itself: that is `t
 import itertools
 import json
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 EXTENSIONS: tuple[str, ...] = ("multi_input", "staged", "curriculum", "calibrated")
 
+_T = 2.571
+"""Student's t, two-sided, 95 %, for the five contrasts of three and four extensions."""
+
 Setting = tuple[bool, ...]
 """On or off, in the order of `EXTENSIONS`."""
 
@@ -36,7 +40,8 @@ class Effect(BaseModel):
     of: tuple[str, ...]
     """One extension: its main effect. Two: their interaction."""
     estimate: Estimate
-    """In units of the correct rate, resampled over tasks."""
+    """In units of the correct rate. Its interval is resampled over tasks, or that of the runs' own noise where that is
+    wider."""
 
 
 def settings() -> list[Setting]:
@@ -62,7 +67,9 @@ def effects(rates: Mapping[Setting, Mapping[str, float]]) -> list[Effect]:
     """Main effects and two-way interactions of a full factorial, from each setting's correct rate by task.
 
     A main effect is the mean over settings with the extension on less that with it off. An interaction is half of
-    what one changes in the other's effect (Box, Hunter and Hunter, Statistics for Experimenters, chapter 5).
+    what one changes in the other's effect (Box, Hunter and Hunter, Statistics for Experimenters, chapter 5). Each
+    setting is trained once, so that two runs differ by luck, which no resampling of tasks shows: the contrasts of three
+    and four extensions, taken for noise, tell how much (the same, on unreplicated factorials).
     Tasks that not every setting has are left out. Raises ValueError where settings are missing.
     """
     missing = [one for one in settings() if one not in rates]
@@ -73,18 +80,28 @@ def effects(rates: Mapping[Setting, Mapping[str, float]]) -> list[Effect]:
     tasks = sorted(set.intersection(*(set(one) for one in rates.values())))
     table = np.array([[rates[setting][task] for task in tasks] for setting in settings()])
     signs = np.array([[1.0 if on else -1.0 for on in setting] for setting in settings()])
-    found = []
-    for size in (1, 2):
-        for chosen in itertools.combinations(range(len(EXTENSIONS)), size):
-            contrast = signs[:, chosen].prod(axis=1)
-            by_task = 2.0 * (contrast[:, None] * table).mean(axis=0)
-            of = tuple(EXTENSIONS[i] for i in chosen)
-            found.append(Effect(of=of, estimate=metrics.bootstrap(by_task.tolist())))
-    return found
+    contrasts = {
+        chosen: 2.0 * (signs[:, chosen].prod(axis=1)[:, None] * table).mean(axis=0)
+        for size in range(1, len(EXTENSIONS) + 1)
+        for chosen in itertools.combinations(range(len(EXTENSIONS)), size)
+    }
+    noise = [float(by_task.mean()) for chosen, by_task in contrasts.items() if len(chosen) > 2]
+    reach = _T * math.sqrt(sum(one**2 for one in noise) / len(noise))
+    return [
+        Effect(of=tuple(EXTENSIONS[i] for i in chosen), estimate=_widened(metrics.bootstrap(by_task.tolist()), reach))
+        for chosen, by_task in contrasts.items()
+        if len(chosen) <= 2
+    ]
+
+
+def _widened(estimate: Estimate, reach: float) -> Estimate:
+    low, high = min(estimate.low, estimate.value - reach), max(estimate.high, estimate.value + reach)
+    return estimate.model_copy(update={"low": low, "high": high})
 
 
 def ablate(config: Config, dry_run: bool = False) -> list[Effect]:
-    """Run every setting, evaluate each model alike, and leave `ablation.json` in `run.dir`; resumes.
+    """Run every setting, evaluate each model alike, and leave `ablation.json` in `run.dir` (a dry run
+    `ablation-dry-run.json`); resumes.
 
     Raises ConfigError as `train.run.run` does.
     """
@@ -102,7 +119,7 @@ def ablate(config: Config, dry_run: bool = False) -> list[Effect]:
     rates = {setting: rate_by_task(found) for setting, found in records.items()}
     found = effects(rates)
     means = {name(setting): metrics.bootstrap(list(by_task.values())) for setting, by_task in rates.items()}
-    _write(config.run.dir / "ablation.json", means, found)
+    _write(config.run.dir / f"ablation{'-dry-run' if dry_run else ''}.json", means, found)
     return found
 
 

@@ -44,12 +44,11 @@ class Knob:
     """What it is now; None where the launch leaves it to Triton."""
 
     @property
-    def choices(self) -> tuple[int, ...]:
-        """Values worth a try: for a block from a quarter to four times as much."""
-        if self.name == "num_warps":
-            return WARPS
-        if self.name == "num_stages":
-            return STAGES
+    def choices(self) -> tuple[int | None, ...]:
+        """Values worth a try: for a block from a quarter to four times as much; None leaves it to Triton as it was."""
+        if self.name in OPTIONS:
+            most = WARPS if self.name == "num_warps" else STAGES
+            return most if self.value is not None else (None, *most)
         if self.launch == EVERYWHERE:
             return tuple(range(len(PRECISIONS)))
         assert self.value is not None
@@ -82,11 +81,11 @@ def knobs(source: str) -> list[Knob]:
     return found
 
 
-def turned(source: str, settings: Mapping[str, int]) -> str:
-    """The source with other numbers, by `Knob.key`; what is not named stays as it is."""
+def turned(source: str, settings: Mapping[str, int | None]) -> str:
+    """The source with other numbers, by `Knob.key`; what is not named, or None, stays as it is."""
     tree = ast.parse(source)
     for literal in _precisions(tree):
-        literal.value = PRECISIONS[settings.get(_PRECISION.key, 0)]
+        literal.value = PRECISIONS[settings.get(_PRECISION.key) or 0]
     for number, launch in enumerate(_launches(tree)):
         for name, literal in launch.sizes.items():
             if (size := settings.get(f"{number}.{name}")) is not None:
@@ -256,7 +255,8 @@ def tune(
         study.enqueue_trial(given | {_PRECISION.key: 1}, skip_if_exists=True)
 
     def objective(trial: optuna.Trial) -> float:
-        settings = {knob.key: trial.suggest_categorical(knob.key, knob.choices) for knob in known}
+        drawn = {knob.key: trial.suggest_categorical(knob.key, knob.choices) for knob in known}
+        settings = cast(dict[str, int | None], drawn)
         made = turned(source, settings)
         compiled = compiles(made)
         if not compiled.compiled or sum(kernel.spills or 0 for kernel in compiled.kernels) > spills:
@@ -276,8 +276,8 @@ def _best(study: optuna.Study, source: str, known: Sequence[Knob], before: float
     count = len(study.get_trials()) + 1
     if not done or study.best_value >= before:
         return Tuned(source, {}, count, before, before)
-    settings = {key: int(value) for key, value in study.best_params.items()}
-    changed = {knob.key: settings[knob.key] for knob in known if settings[knob.key] != knob.value}
+    settings = study.best_params
+    changed = {knob.key: int(settings[knob.key]) for knob in known if settings[knob.key] != knob.value}
     return Tuned(turned(source, changed), changed, count, before, study.best_value)
 
 

@@ -4,6 +4,7 @@ Most failures name a line: a bracket that does not close, a name that is not the
 name none. What is made of it is the matter of others: `redraw` draws anew from there, `credit` pushes down that line.
 """
 
+from tritonsmith.extract import extract
 from tritonsmith.source import written_lines
 from tritonsmith.types import Verdict
 
@@ -19,12 +20,13 @@ def line_of(verdict: Verdict) -> int | None:
 
 def blamed(completion: str, source: str | None, verdict: Verdict) -> Span | None:
     """That line in the completion that `source` was extracted from, its end included; None where there is none."""
-    line = line_of(verdict)
-    if line is None or source is None:
+    line, span = line_of(verdict), extract(completion).code_span
+    if line is None or source is None or span is None:
         return None
-    start = completion.find(source.rstrip("\n"))
-    if start < 0:
+    said, block = written_lines(source), written_lines(completion[slice(*span)].rstrip())
+    # What was taken from other blocks stands in front.
+    place = line - 1 - (len(said) - len(block))
+    if not 0 <= place < len(block) or block[place].strip() != said[line - 1].strip():
         return None
-    lines = written_lines(source)
-    begin = start + len("".join(lines[: line - 1]))
-    return begin, begin + len("".join(lines[line - 1 : line]))
+    begin = span[0] + len("".join(block[:place]))
+    return begin, begin + len(block[place])

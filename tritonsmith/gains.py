@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from tritonsmith import metrics, reward
+from tritonsmith import credit, metrics, reward
 from tritonsmith.types import Record, Task, Verdict
 
 
@@ -31,7 +31,12 @@ def faster(givens: Sequence[Given], records: Sequence[Record]) -> list[Record | 
         answers[record.task].append(record)
     found = []
     for one in givens:
-        better = [record for record in answers[one.task.id] if reward.beats(record.verdict, one.verdict)]
+        better = [
+            record
+            for record in answers[one.task.id]
+            # A copy is as fast as what it was made of, whatever a second measurement says.
+            if reward.beats(record.verdict, one.verdict) and not credit.is_copy(record.source, one.kernel)
+        ]
         found.append(max(better, key=lambda record: reward.speedup(record.verdict), default=None))
     return found
 

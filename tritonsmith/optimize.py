@@ -130,7 +130,7 @@ class _Run:
             texts = self.draw(agent, chats, turn)
             count, verdicts = self.judge([extract(text).source for text in texts], "frontend")
             tried, right = tried + len(texts), right + count
-            if count:
+            if self.best is not None:
                 break
             chats = [replied(*one) for one in zip(chats, texts, verdicts, strict=True)]
         self.close("frontend", tried, right, started)

@@ -66,6 +66,7 @@ def build(run_dir: Path) -> Path:
     drawn = [record for part in run.training.rounds for record in part.records] or run.training.grpo
     last = list(run.evals.values())[-1] if run.evals else drawn
     trained = run.training.judged
+    answered = sum(len(turn) for found in run.conversations.values() for turn in found[1:])
     if run.midend is not None:
         trained += run.midend.training.judged + len(run.midend.answers)
     page = _environment().get_template("page.html.j2")
@@ -78,7 +79,7 @@ def build(run_dir: Path) -> Path:
         ks=shown,
         ps=metrics.PS,
         changes=_changes(run),
-        facts=_facts(run, records or last, len(records) + trained),
+        facts=_facts(run, records or last, len(records) + answered + trained),
         plots=plots.of_run(run, summaries),
         gained=_gained(run, ks),
         midend_plots=plots.of_midend(run.midend, run.config) if run.midend is not None else [],

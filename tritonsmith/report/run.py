@@ -40,6 +40,8 @@ class Round:
     """Probability of a level-2 task after the round, where a curriculum was kept."""
     acc_level1: float | None
     """Moving average of the level-1 correct rate after the round."""
+    later: int = 0
+    """Candidates of its turns after the first."""
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Training:
     @property
     def judged(self) -> int:
         """How many candidates were judged in it."""
-        return sum(len(part.records) for part in self.rounds) + len(self.grpo)
+        return sum(len(part.records) + part.later for part in self.rounds) + len(self.grpo)
 
 
 @dataclass
@@ -130,7 +132,8 @@ def _training(run: Run, folder: Path) -> Training:
         records = _records(run, part / "records.jsonl")
         if records and part.name.rpartition("-")[2].isdigit():
             weights, accuracy = _curriculum(part / "curriculum.json")
-            found.rounds.append(Round(int(part.name.rpartition("-")[2]), records, weights, accuracy))
+            later = sum(len(_records(run, path)) for path in turns.later(part / "records.jsonl"))
+            found.rounds.append(Round(int(part.name.rpartition("-")[2]), records, weights, accuracy, later))
     # A step that was under way at a kill is drawn again, and rounding may change a word: the later one was trained on.
     drawn = _records(run, folder / "grpo" / "records.jsonl")
     found.grpo = list({(record.step, record.task, record.sample, record.turn): record for record in drawn}.values())

@@ -29,8 +29,8 @@ from tritonsmith.train.clock import Clock
 from tritonsmith.train.policy import Drawer
 from tritonsmith.train.pretrain.renaming import with_copies
 from tritonsmith.train.rounds import Begun, Round, Turn
-from tritonsmith.train.stage import Stage, frontend
-from tritonsmith.types import Record, Task, Verdict
+from tritonsmith.train.stage import Kernel, Stage, frontend
+from tritonsmith.types import Record, Task
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def choose(
 
 
 def keep(
-    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Verdict] | None = None
+    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Kernel] | None = None
 ) -> list[Row]:
     """Turn the best K distinct correct candidates of each task into training rows, each with what it answered.
 
@@ -146,7 +146,8 @@ def keep(
     for turn in found:
         for record in turn.records:
             before = (given or {}).get(record.task)
-            if before is None or reward.beats(record.verdict, before):
+            copied = before is not None and credit.is_copy(record.source, before.source)
+            if before is None or (reward.beats(record.verdict, before.verdict) and not copied):
                 by_task[record.task].append((record, turn.chats[record.task, record.sample]))
     first: defaultdict[str, list[bool]] = defaultdict(list)
     for record in found[0].records:
@@ -229,7 +230,7 @@ def _close(
         if config.best_of_n.retry == "feedback":
             figures["rl/return"] = fmean(_returns(config, found))
     if stage.given:
-        figures["rl/faster"] = fmean(float(reward.beats(one.verdict, stage.given[one.task])) for one in records)
+        figures["rl/faster"] = fmean(float(reward.beats(one.verdict, stage.given[one.task].verdict)) for one in records)
     figures |= {f"time/{part}": seconds for part, seconds in clock.close(number).items() if part != "step"}
     with SummaryWriter(str(config.run.dir / "tensorboard" / "rl")) as writer:
         for name, value in figures.items():
@@ -246,7 +247,9 @@ def _returns(config: Config, found: Sequence[Turn]) -> list[float]:
     for turn in found:
         for one in turn.records:
             rewards[one.task, one.sample].append(_worth(config, one))
-    return [credit.discounted(values)[0] for values in rewards.values()]
+    turns = config.best_of_n.turns
+    padded = ([*values, *[None] * (turns - len(values))] for values in rewards.values())
+    return [first for one in padded if (first := credit.returns(one, turns)[0]) is not None]
 
 
 def _link(config: Config, path: Path, model: Path | None) -> Path:

@@ -229,6 +229,8 @@ def _assign(config: Config, rewards: KernelReward, tokenizer: PreTrainedTokenize
         )
     if own.credit == "trl" and own.scale == "batch":
         raise ConfigError('grpo.scale = "batch" is of TRL\'s own advantages: not with grpo.blame or a reward in parts')
+    if own.credit != "trl" and own.scale != "auto":
+        raise ConfigError(f'grpo.scale is of TRL\'s credit: credit = "{own.credit}" says itself what it divides by')
     fallback: credit.Method = "dr_grpo" if _scale(own) == "none" else "grpo"
     method = fallback if own.credit == "trl" else own.credit
     group = own.num_generations * own.turns

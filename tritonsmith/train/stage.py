@@ -13,6 +13,14 @@ from tritonsmith.types import Task, Verdict
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """A kernel that is to be made faster."""
+
+    source: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class Stage:
     """One agent's part in training."""
 
@@ -20,8 +28,8 @@ class Stage:
     """How tasks are asked for that have no prompt below."""
     prompts: dict[str, list[Message]] = field(default_factory=dict)
     """By task."""
-    given: dict[str, Verdict] = field(default_factory=dict)
-    """By task, the verdict on the kernel it was given: best-of-N learns from what is clearly faster alone."""
+    given: dict[str, Kernel] = field(default_factory=dict)
+    """By task the kernel it was given: best-of-N learns from what is clearly faster alone, and no copy."""
 
     def ask(self, task: Task) -> list[Message]:
         """The chat that asks for an answer."""
@@ -36,7 +44,7 @@ class Stage:
         given = self.given.get(verdict.task)
         if given is None:
             return verdict.correct and reward.speedup(verdict) >= 1.0
-        return reward.beats(verdict, given)
+        return reward.beats(verdict, given.verdict)
 
 
 def frontend(config: Config) -> Stage:
