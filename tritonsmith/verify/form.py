@@ -25,7 +25,7 @@ _WORDS = re.compile(
 A string without an end goes to the text's: looked for from each quote anew, it would take the square of its time."""
 _MAY_BE_INDENTED = re.compile(r"(?<!\n)@|\\\n|\r")
 """A decorator that may stand further right than a line begins, or a line that may begin elsewhere than it seems."""
-_HEADS = re.compile(r"\bdef\b[^(]*\\\r?\n|\f")
+_HEADS = re.compile(r"\bdef\b[ \t]*(?:\w+[ \t]*)?\\\r?\n|\f")
 """What may stand before a function's bracket, and where Triton looks for `def` and a name on one line, and at its
 beginning."""
 
