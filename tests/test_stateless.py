@@ -1,10 +1,13 @@
 """What a source's text proves of its counting calls: plain launches are proven, whatever could keep a number is not."""
 
 import pytest
+from judging import FORWARD, double
 from labelled import cases
 
+from tritonsmith.verify.policy import check_source
 from tritonsmith.verify.static.stateless import keeps_nothing
 from tritonsmith.verify.static.unwrapped import unwrapped
+from tritonsmith.verify.tried import _said
 
 PLAIN = """
 import torch
@@ -104,3 +107,15 @@ def test_no_cheat_that_keeps_an_answer_is_proven() -> None:
     keeping = [one for one in cases() if not one.honest and "cache" in one.expected and one.id not in IN_KERNELS]
     assert len(keeping) > 20
     assert [one.id for one in keeping if keeps_nothing(unwrapped(one.path.read_text()))] == []
+
+
+def test_a_source_nested_too_deeply_proves_nothing_and_is_refused() -> None:
+    # It ended the whole batch: this is asked before any stage.
+    deep = double(FORWARD.replace("return out", f"q = {'+'.join(['1'] * 600)}\n        return out"))
+    assert not keeps_nothing(deep)
+    assert {one.rule for one in check_source(deep, "strict")} == {"syntax"}
+
+
+def test_what_cannot_be_written_out_again_is_looked_at_as_it_is() -> None:
+    long = "x = y" + ".contiguous()" * 300
+    assert _said(long) == long

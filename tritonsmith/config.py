@@ -377,8 +377,8 @@ class EvalConfig(_Section):
 
     samples: PositiveInt = 10
     turns: PositiveInt = 1
-    """Turns of each conversation: what was wrong is answered with what the verifier said of it. An ablation's models, and
-    the mid-end's answers, are evaluated by one turn."""
+    """Turns of each conversation: what was wrong is answered with what the verifier said of it. An ablation's models,
+    and the mid-end's answers, are evaluated by one turn."""
     retry: Retry = "feedback"
     """What a later turn is. `redraw`: the rest of the answer is drawn anew from the line that the verifier blames, the
     whole of it where there is no such line."""
