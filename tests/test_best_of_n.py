@@ -19,12 +19,12 @@ from tritonsmith.data.lower.convert import convert
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import drawn, read
+from tritonsmith.gains import Given
 from tritonsmith.jsonl import append
 from tritonsmith.prompts import Message, render_completion
 from tritonsmith.tasks import graphs
 from tritonsmith.train import best_of_n, policy, rounds, sft
 from tritonsmith.train.generate import Sampler
-from tritonsmith.train.stage import Kernel
 from tritonsmith.types import Task, Verdict
 from tritonsmith.verify.pool import Verifier
 
@@ -427,17 +427,15 @@ def test_of_a_kernel_that_was_given_only_what_is_clearly_faster_is_learnt_from()
     task = Task(id="t", level=1, source="import torch")
     records = [right("t", 0, "a = 1", speed=1.5), right("t", 1, "b = 1", speed=1.51), right("t", 2, "c = 1", speed=1.8)]
     found = [best_of_n.Turn(records, {("t", i): [] for i in range(3)})]
-    given = Kernel("g = 1", right("t", 0, "g = 1", speed=1.5).verdict)
+    given = Given(task=task, kernel="g = 1", verdict=right("t", 0, "g = 1", speed=1.5).verdict)
     rows = best_of_n.keep(Config(), [task], found, {"t": given})
     assert [row.completion[0]["content"] for row in rows] == ["c = 1"]
 
 
 def test_a_copy_of_the_kernel_that_was_given_is_not_learnt_from() -> None:
     # As fast as what it was made of, whatever a second measurement says.
-    task, given = (
-        Task(id="t", level=1, source="import torch"),
-        Kernel("g = 1", right("t", 0, "g = 1", speed=1.5).verdict),
-    )
+    task = Task(id="t", level=1, source="import torch")
+    given = Given(task=task, kernel="g = 1", verdict=right("t", 0, "g = 1", speed=1.5).verdict)
     found = [best_of_n.Turn([right("t", 0, "g = 1  # mine", speed=1.8)], {("t", 0): []})]
     assert best_of_n.keep(Config(), [task], found, {"t": given}) == []
 

@@ -15,11 +15,12 @@ from tritonsmith import credit, reward
 from tritonsmith.config import Config, ConfigError
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.evaluate import read
+from tritonsmith.gains import Given
 from tritonsmith.train import grpo
 from tritonsmith.train.generate import Sampler
 from tritonsmith.train.rewarding import BITS, KernelReward
 from tritonsmith.train.rollout import Rollout
-from tritonsmith.train.stage import Kernel, Stage
+from tritonsmith.train.stage import Stage
 from tritonsmith.types import Candidate, Finding, Interval, Record, StageResult, Task, Timing, Verdict
 
 TASKS = [Task(id=f"t{i}", level=1 + i % 2, source=f"# task {i}\nimport torch") for i in range(4)]
@@ -108,7 +109,9 @@ def test_nothing_is_worth_more_than_to_be_right_at_once(scheme: str) -> None:
 
 
 def test_slow_answers_lead_to_another_turn() -> None:
-    stage = Stage("bare", given={"g": Kernel("g", verdict("g", correct=True, speedup=1.5))})
+    stage = Stage(
+        "bare", given={"g": Given(task=TASKS[0], kernel="g", verdict=verdict("g", correct=True, speedup=1.5))}
+    )
     assert not stage.settled(verdict("t")) and stage.settled(verdict("t", correct=True))
     assert stage.settled(verdict("t", correct=True, speedup=1.0))
     assert not stage.settled(verdict("t", correct=True, speedup=0.8))

@@ -17,7 +17,6 @@ from tritonsmith.prompts import midend_messages
 from tritonsmith.tasks import graphs
 from tritonsmith.train import midend, run
 from tritonsmith.train.optimizing import as_trained
-from tritonsmith.train.stage import Kernel
 from tritonsmith.types import Task
 from tritonsmith.verify.pool import Verifier
 
@@ -141,7 +140,7 @@ def test_the_agent_is_asked_about_the_kernel_it_is_given(tmp_path: Path, tasks: 
     givens = midend.training(config, tasks[:1], verifier)
     stage = midend.stage(config, givens)
     assert stage.ask(givens[0].task) == midend_messages(tasks[0], givens[0].kernel, givens[0].verdict)
-    assert stage.given[givens[0].task.id] == Kernel(givens[0].kernel, givens[0].verdict)
+    assert stage.given[givens[0].task.id] == givens[0]
 
 
 def test_optimize_shows_an_adapter_as_many_lines_as_it_was_trained_with(tmp_path: Path) -> None:

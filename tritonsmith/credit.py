@@ -165,11 +165,6 @@ def select_best(
     return list(chosen.values())[:keep]
 
 
-def is_copy(source: str | None, other: str) -> bool:
-    """Whether one source is another in all that changes anything."""
-    return source is not None and normalise(source) == normalise(other)
-
-
 def keepable(verdicts: Sequence[Verdict], sources: Sequence[str | None], group: int) -> Tensor:
     """(B,) bool for `credit(method="best_of_n")`: correct, and the best of its group among equal sources."""
     result = torch.zeros(len(verdicts), dtype=torch.bool)

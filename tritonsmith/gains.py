@@ -24,6 +24,13 @@ class Given(BaseModel):
     verdict: Verdict
 
 
+def improves(record: Record, given: Given) -> bool:
+    """Whether an answer is clearly faster than the kernel it was given; no copy of that is, whatever a clock says."""
+    if not reward.beats(record.verdict, given.verdict) or record.source is None:
+        return False
+    return credit.normalise(record.source) != credit.normalise(given.kernel)
+
+
 def faster(givens: Sequence[Given], records: Sequence[Record]) -> list[Record | None]:
     """To each kernel the fastest of the answers that are clearly faster than it; None where none is."""
     answers: defaultdict[str, list[Record]] = defaultdict(list)
@@ -31,12 +38,7 @@ def faster(givens: Sequence[Given], records: Sequence[Record]) -> list[Record | 
         answers[record.task].append(record)
     found = []
     for one in givens:
-        better = [
-            record
-            for record in answers[one.task.id]
-            # A copy is as fast as what it was made of, whatever a second measurement says.
-            if reward.beats(record.verdict, one.verdict) and not credit.is_copy(record.source, one.kernel)
-        ]
+        better = [record for record in answers[one.task.id] if improves(record, one)]
         found.append(max(better, key=lambda record: reward.speedup(record.verdict), default=None))
     return found
 

@@ -23,13 +23,14 @@ from tritonsmith.config import Config, SftConfig
 from tritonsmith.curriculum import Curriculum
 from tritonsmith.data.rows import Row
 from tritonsmith.evaluate import Judge, Key
+from tritonsmith.gains import Given, improves
 from tritonsmith.prompts import Message
 from tritonsmith.train import models, sft, trainer
 from tritonsmith.train.clock import Clock
 from tritonsmith.train.policy import Drawer
 from tritonsmith.train.pretrain.renaming import with_copies
 from tritonsmith.train.rounds import Begun, Round, Turn
-from tritonsmith.train.stage import Kernel, Stage, frontend
+from tritonsmith.train.stage import Stage, frontend
 from tritonsmith.types import Record, Task
 
 log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ def choose(
 
 
 def keep(
-    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Kernel] | None = None
+    config: Config, tasks: Sequence[Task], found: Sequence[Turn], given: Mapping[str, Given] | None = None
 ) -> list[Row]:
     """Turn the best K distinct correct candidates of each task into training rows, each with what it answered.
 
@@ -146,8 +147,7 @@ def keep(
     for turn in found:
         for record in turn.records:
             before = (given or {}).get(record.task)
-            copied = before is not None and credit.is_copy(record.source, before.source)
-            if before is None or (reward.beats(record.verdict, before.verdict) and not copied):
+            if before is None or improves(record, before):
                 by_task[record.task].append((record, turn.chats[record.task, record.sample]))
     first: defaultdict[str, list[bool]] = defaultdict(list)
     for record in found[0].records:
@@ -230,7 +230,7 @@ def _close(
         if config.best_of_n.retry == "feedback":
             figures["rl/return"] = fmean(_returns(config, found))
     if stage.given:
-        figures["rl/faster"] = fmean(float(reward.beats(one.verdict, stage.given[one.task].verdict)) for one in records)
+        figures["rl/faster"] = fmean(float(improves(one, stage.given[one.task])) for one in records)
     figures |= {f"time/{part}": seconds for part, seconds in clock.close(number).items() if part != "step"}
     with SummaryWriter(str(config.run.dir / "tensorboard" / "rl")) as writer:
         for name, value in figures.items():

@@ -25,7 +25,7 @@ from tritonsmith.gains import Given, gains
 from tritonsmith.prompts import as_asked, midend_messages, render_completion
 from tritonsmith.tasks.format import load_spec
 from tritonsmith.train import models, sft
-from tritonsmith.train.stage import Kernel, Stage
+from tritonsmith.train.stage import Stage
 from tritonsmith.types import Record, Task
 from tritonsmith.verify.pool import Verifier
 
@@ -61,7 +61,7 @@ def stage(config: Config, givens: Sequence[Given]) -> Stage:
     """How the mid-end is asked, and what it has to beat."""
     style = models.prompt_style(config.model)
     asked = {one.task.id: midend_messages(one.task, one.kernel, one.verdict, style) for one in givens}
-    return Stage(style, asked, {one.task.id: Kernel(one.kernel, one.verdict) for one in givens})
+    return Stage(style, asked, {one.task.id: one for one in givens})
 
 
 def rows(own: Config, verifier: Verifier) -> list[Row]:

@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 
 from tritonsmith import reward
 from tritonsmith.config import Config
+from tritonsmith.gains import Given
 from tritonsmith.prompts import Message, Style, messages
 from tritonsmith.train import models
 from tritonsmith.types import Task, Verdict
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel that is to be made faster."""
-
-    source: str
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -28,7 +21,7 @@ class Stage:
     """How tasks are asked for that have no prompt below."""
     prompts: dict[str, list[Message]] = field(default_factory=dict)
     """By task."""
-    given: dict[str, Kernel] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)
     """By task the kernel it was given: best-of-N learns from what is clearly faster alone, and no copy."""
 
     def ask(self, task: Task) -> list[Message]:

@@ -71,14 +71,17 @@ class Court:
         self, task: Task, candidate: Candidate, began: float | None = None, stopped: threading.Event | None = None
     ) -> Verdict:
         """The verdict on one candidate; raises CancelledError where `stop` was called with its `stopped`."""
-        verdict, died = self._try(task, candidate, began, stopped), 1
-        while verdict is None and died < 2:
+        stops, died = self._stops, 0
+        verdict = self._try(task, candidate, began, stopped)
+        while verdict is None:
+            # Who leaves another stream ends these processes too, and that is no candidate's doing.
+            died += stops == self._stops
+            if died == 2:
+                break
             # One at a time: if one of them brings processes down, those beside it are not taken for the culprit again.
             with self._retrying:
                 stops = self._stops
                 verdict = self._try(task, candidate, began, stopped)
-                # Who leaves another stream ends its processes too, and that is no candidate's doing.
-                died += stops == self._stops
         if verdict is not None:
             return verdict
         message = "a process of the verifier died twice while this candidate was judged"

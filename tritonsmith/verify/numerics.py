@@ -229,8 +229,8 @@ def _values(
     most = max(PROPORTION * own_rms, running, truth.floor)
     errors, greatest = float(totals[:, 2].sum()), float(totals[:, 3].max())
     off = bool(totals[:, 1].any())
-    wrong = off or math.sqrt(errors / count) > most
-    if wrong and not (len(parts) == 1 and _on_rounding(truth, path, exact, parts[0], tolerance, scale, most)):
+    refused = off or math.sqrt(errors / count) > most
+    if refused and not (len(parts) == 1 and _on_rounding(truth, path, exact, parts[0], tolerance, scale, most)):
         if off:
             return report([wrong for _, wrong, _ in found], parts, native, path, variant, "wrong values")
         ratio = math.sqrt(errors / count) / own_rms

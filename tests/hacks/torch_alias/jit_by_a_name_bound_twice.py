@@ -1,4 +1,4 @@
-# task: own
+# task: level1/relu
 # rule: no-kernel
 # What is called `tjit` keeps the function as it is: its body is Python, and torch's.
 import torch
@@ -18,7 +18,7 @@ tjit = plain
 
 @tjit
 def work(x):
-    return x.abs().sqrt()
+    return torch.relu(x)
 
 
 class ModelNew(nn.Module):

@@ -88,9 +88,9 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
 
     def nearby(number: int) -> object:
         with seeded(number):
-            moved = [map_tensors(item, lambda tensor: _nudged(tensor, _NUDGE * unit)) for item in widened]
+            given = [map_tensors(item, lambda tensor: _nudged(tensor, _NUDGE * unit)) for item in widened]
         with Ties(number, _REORDERED * unit):
-            return forward(double, moved)
+            return forward(double, given)
 
     return Truth(exact, native, nearby, summed, kind=kind, picks=picks, moved=shaken)
 
