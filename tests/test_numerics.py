@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from tritonsmith.types import Mismatch
+from tritonsmith.verify import numerics
 from tritonsmith.verify.numerics import FLOOR, Truth, compare
 from tritonsmith.verify.reference.truth import truth_of
 
@@ -347,3 +348,43 @@ def test_faint_values_may_be_rounded_as_numbers_about_one_are() -> None:
     faint = replace(truth, floor=FLOOR)
     assert compare(faint, x.exp() - 1.0, "v") is None
     assert compare(faint, torch.zeros_like(x), "v") is not None
+
+
+def _looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is looked at element by element from here on."""
+    looked: list[str] = []
+    for name in ("_errors", "neglected"):
+        kept = getattr(numerics, name)
+        monkeypatch.setattr(numerics, name, lambda *args, kept=kept, name=name: looked.append(name) or kept(*args))
+    return looked
+
+
+def test_two_numbers_settle_what_is_right_throughout(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, x = _looked_at(monkeypatch), torch.randn(64, 48, 40, dtype=torch.float64)
+    truth = Truth(x, x.float())
+    assert compare(truth, x.float() * (1 + 1e-7), "as given") is None
+    assert not looked
+    got = x.float()
+    got[3, 4, 5] += 1.0
+    assert compare(truth, got, "as given") is not None
+    assert looked
+
+
+@pytest.mark.parametrize("strange", [math.nan, math.inf, -math.inf])
+def test_no_two_numbers_settle_an_answer_that_is_no_number_somewhere(strange: float) -> None:
+    x = torch.randn(64, 48, dtype=torch.float64)
+    own, got = x.clone(), x.float()
+    own[1, 2], got[1, 2] = strange, strange
+    assert compare(Truth(own, own.float()), got, "as given") is None
+    assert compare(Truth(x, x.float()), got, "as given") is not None
+    assert compare(Truth(own, own.float()), x.float(), "as given") is not None
+
+
+def test_a_faint_slice_is_looked_at_though_every_error_is_small() -> None:
+    x = torch.randn(64, 48, dtype=torch.float64)
+    x[7] *= 1e-7
+    got = x.float()
+    got[7] = 0.0
+    found = compare(Truth(x, x.float()), got, "as given")
+    assert found is not None and "slice 7 of dimension 0" in found.message
+    assert compare(Truth(x, x.float(), faint=False), got, "as given") is None

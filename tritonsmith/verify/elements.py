@@ -4,7 +4,7 @@ Complex numbers are pairs of real ones here. What is right is `numerics`' to say
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -16,6 +16,8 @@ Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """The same elements of truth, reference and candidate."""
 _SLICE = 32
 """Elements that tell whether a slice of an output is right by its own measure."""
+AS_A_WHOLE = 0.25
+"""Mean square error, in parts of a slice's mean square, beyond which it is wrong as a whole."""
 ELSEWHERE = "NaN or inf where the reference has none, or the reverse"
 """What is said of elements that are misplaced."""
 
@@ -33,21 +35,36 @@ def neglected(exact: torch.Tensor, native: torch.Tensor, got: torch.Tensor, path
     A product over a row fades along it: zeros would do for the end. Only slices that the reference has right in the
     task's own dtype are asked about, to a hundredth; half of such a slice's root mean square is no rounding.
     """
-    if native.is_complex() or native.dim() < 2 or native.numel() > CHUNK // 4:
+
+    def squares() -> tuple[torch.Tensor, ...]:
+        true = true_of(exact, native)
+        return true.square(), (finite(native, native) - true).square(), (finite(got, native) - true).square()
+
+    means = by_slices(native, squares)
+    wrong = {dim: told(own, error) & (got_error > AS_A_WHOLE * own) for dim, (own, error, got_error) in means.items()}
+    if not wrong or not bool(torch.stack([slices.any() for slices in wrong.values()]).any()):
         return None
-    true = true_of(exact, native)
-    squares = [part.square() for part in (true, finite(native, native) - true, finite(got, native) - true)]
-    dims = [d for d in range(native.dim()) if native.shape[d] > 1 and native.numel() // native.shape[d] >= _SLICE]
-    means = [[part.mean([d for d in range(native.dim()) if d != dim]) for part in squares] for dim in dims]
-    wrong = [(own > 1e-60) & (error < 1e-4 * own) & (got_error > 0.25 * own) for own, error, got_error in means]
-    if not dims or not bool(torch.stack([slices.any() for slices in wrong]).any()):
-        return None
-    dim, slices = next((dim, slices) for dim, slices in zip(dims, wrong, strict=True) if bool(slices.any()))
+    dim, slices = next((dim, slices) for dim, slices in wrong.items() if bool(slices.any()))
     place = int(slices.int().argmax())
     mask = torch.zeros_like(native, dtype=torch.bool)
     mask.select(dim, place).fill_(True)
     message = f"slice {place} of dimension {dim} is wrong as a whole, small as its values are"
     return report([mask.reshape(-1)], list(chunks(exact, native, got)), native, path, variant, message)
+
+
+def by_slices(native: torch.Tensor, values: Callable[[], Sequence[torch.Tensor]]) -> dict[int, list[torch.Tensor]]:
+    """By each dimension whose slices tell, the means over them of what `values` gives in the shape of `native`; empty,
+    and nothing asked, where no dimension's do."""
+    if native.is_complex() or native.dim() < 2 or native.numel() > CHUNK // 4:
+        return {}
+    dims = [d for d in range(native.dim()) if native.shape[d] > 1 and native.numel() // native.shape[d] >= _SLICE]
+    parts = values() if dims else ()
+    return {dim: [part.mean([d for d in range(native.dim()) if d != dim]) for part in parts] for dim in dims}
+
+
+def told(size: torch.Tensor, error: torch.Tensor) -> torch.Tensor:
+    """Which slices, of such mean squares of values and of the reference's errors, the reference has right."""
+    return (size > 1e-60) & (error < 1e-4 * size)
 
 
 def misplaced(native: torch.Tensor, got: torch.Tensor) -> torch.Tensor:

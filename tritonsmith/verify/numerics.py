@@ -7,7 +7,7 @@ dtype. The second rule finds lower-precision arithmetic that a tolerance alone l
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -27,6 +27,7 @@ from tritonsmith.verify.elements import (
     report,
     true_of,
 )
+from tritonsmith.verify.near import Scale, is_near, scale_of
 from tritonsmith.verify.reference.ties import Pick
 
 TOLERANCE = {
@@ -81,7 +82,7 @@ class Truth:
     a kernel has for torch's `expm1`, and of the divergence of two distributions that are nearly the same."""
     kind: torch.dtype = torch.float32
     """The precision of what the task is given, in which a number of Python's is judged."""
-    scales: dict[str, "Scale"] = field(default_factory=dict, compare=False)
+    scales: dict[str, Scale] = field(default_factory=dict, compare=False)
     """By an output's path, what every comparison with it needs; filled by the first."""
     ranges: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict, compare=False)
     """By the path of an output of integers the least and the greatest that `nearby` gave; filled when it is asked."""
@@ -91,15 +92,6 @@ class Truth:
     """By a number the reference's output in float64 on inputs and weights moved by rounding, by 0 as they are."""
     rooms: dict[str, torch.Tensor | None] = field(default_factory=dict, compare=False)
     """By an output's path how far `moved` moves its elements; filled when it is asked."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How large one output is, and how far the reference itself is off in the task's own dtype."""
-
-    rms: float
-    own_rms: float
-    own_worst: float
 
 
 def prepare(truth: Truth) -> None:
@@ -216,17 +208,19 @@ def _values(
     tolerance, unit = TOLERANCE.get(real, 1e-4), torch.finfo(real).eps
     count = native.numel() * (2 if native.is_complex() else 1)
     if path not in truth.scales:
-        truth.scales[path] = _scale(parts, count)
+        truth.scales[path] = scale_of(exact, native, parts, count)
     scale = truth.scales[path]
+    own_rms = max(scale.own_rms, unit * scale.rms)
+    running = sequential_error(truth.summed // native.numel(), unit) * scale.rms if real in SUMS else 0.0
+    most = max(PROPORTION * own_rms, running, truth.floor)
+    if is_near(parts, scale, _everywhere(tolerance, scale, truth.floor), most, count, truth.faint):
+        return None
     # A GPU is asked once, and again only where something is wrong: each question waits for it.
     found = [_errors(part, tolerance, scale, truth.floor) for part in parts]
     totals = torch.stack([numbers for _, _, numbers in found]).cpu()
     if totals[:, 0].any():
         shown = [(n, n, g) for _, n, g in parts]
         return report([elsewhere for elsewhere, _, _ in found], shown, native, path, variant, ELSEWHERE)
-    own_rms = max(scale.own_rms, unit * scale.rms)
-    running = sequential_error(truth.summed // native.numel(), unit) * scale.rms if real in SUMS else 0.0
-    most = max(PROPORTION * own_rms, running, truth.floor)
     errors, greatest = float(totals[:, 2].sum()), float(totals[:, 3].max())
     off = bool(totals[:, 1].any())
     refused = off or math.sqrt(errors / count) > most
@@ -359,18 +353,6 @@ def _named(tree: object, path: str) -> Iterator[tuple[str, torch.Tensor]]:
             yield from _named(item, f"{path}[{place}]")
 
 
-def _scale(parts: Sequence[Part], count: int) -> Scale:
-    """What the truth of `count` elements says of itself."""
-    rows = []
-    for exact, native, _ in parts:
-        true = true_of(exact, native)
-        own_error = (finite(native, native) - true).abs()
-        rows.append(torch.stack([own_error.max(), true.square().sum(), own_error.square().sum()]))
-    totals = torch.stack(rows).cpu()
-    squares, own_squares = float(totals[:, 1].sum()), float(totals[:, 2].sum())
-    return Scale(math.sqrt(squares / count), math.sqrt(own_squares / count), float(totals[:, 0].max()))
-
-
 def _errors(
     part: Part, tolerance: float, scale: Scale, floor: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -385,4 +367,9 @@ def _errors(
 
 def _allowed(true: torch.Tensor, tolerance: float, scale: Scale, floor: float) -> torch.Tensor:
     """The error that each element may have."""
-    return tolerance * (true.abs() + scale.rms) + 8 * scale.own_worst + floor
+    return tolerance * true.abs() + _everywhere(tolerance, scale, floor)
+
+
+def _everywhere(tolerance: float, scale: Scale, floor: float) -> float:
+    """The error that any element may have, a zero too."""
+    return tolerance * scale.rms + 8 * scale.own_worst + floor
