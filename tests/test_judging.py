@@ -1,6 +1,7 @@
 """Judging in the background: order, the line of batches, and that no failure of the verifier hangs a run."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -86,6 +87,19 @@ def test_a_batch_takes_only_what_the_one_before_leaves_idle() -> None:
     judge.may.set()
     assert len(first.verdicts()) == len(second.verdicts()) == 6
     assert first.seconds >= 0.3 > second.seconds
+
+
+def test_a_straggler_takes_one_place_and_no_more() -> None:
+    slow, quick = Judge(), Judge()
+    slow.may.clear()
+    first = filled(slow, range(1))
+    second = filled(quick, range(20), 2, first)
+    end = time.monotonic() + 20
+    while len(second._verdicts) < 20 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(second._verdicts) == 20 and not first._verdicts
+    slow.may.set()
+    assert len(first.verdicts()) == 1 and len(second.verdicts()) == 20
 
 
 def test_what_the_verifier_fails_at_has_no_verdict() -> None:

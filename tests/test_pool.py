@@ -92,6 +92,46 @@ def test_a_stream_is_read_as_there_is_room(own: Verifier) -> None:
     assert len(set(numbers)) == 40 and len(taken) < 400
 
 
+def test_a_source_that_takes_its_time_keeps_no_verdict_back(own: Verifier) -> None:
+    told = threading.Event()
+
+    def slow() -> Iterator[Job]:
+        yield from _jobs(None)
+        assert told.wait(20), "the first verdict waits for the second job"
+        yield from _jobs(None)
+
+    found = []
+    for index, _ in own.stream(slow()):
+        found.append(index)
+        told.set()
+    assert found == [0, 1]
+
+
+def test_what_a_source_raises_is_raised_to_who_listens(own: Verifier) -> None:
+    def broken() -> Iterator[Job]:
+        yield from _jobs(None)
+        raise ConfigError("no more")
+
+    with pytest.raises(ConfigError, match="no more"):
+        own.verify_many(broken())
+
+
+def test_a_stream_that_is_left_closes_its_source(own: Verifier) -> None:
+    closed = threading.Event()
+
+    def endless() -> Iterator[Job]:
+        try:
+            while True:
+                yield from _jobs(None)
+        finally:
+            closed.set()
+
+    stream = own.stream(endless())
+    next(stream)
+    stream.close()
+    assert closed.wait(20)
+
+
 def test_a_stream_that_is_left_kills_what_is_under_way_and_the_next_one_works(own: Verifier) -> None:
     verdicts = own.stream(_jobs("no code", HANGS))
     next(verdicts)

@@ -199,3 +199,11 @@ def test_a_reader_that_does_not_read_ends_at_the_deadline(channel: tuple[socket.
     with pytest.raises(wire.WireTimeout):
         wire.send(channel[0], {}, torch.zeros(1 << 20), start + 0.3)
     assert time.monotonic() - start < 2
+
+
+def test_memory_that_the_judge_lacks_is_not_the_candidates_fault() -> None:
+    def no_room(place: wire.Place) -> torch.Tensor:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        wire.unpack({"list": [{"place": {"handle": "00"}}]}, {}, no_room)

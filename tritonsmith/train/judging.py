@@ -155,7 +155,7 @@ class Judging:
         if self._before is None or self._before._finished():
             self._forget_before()
             return True
-        return self._taken + self._before._left() < self._workers
+        return self._taken - len(self._verdicts) + self._before._left() < self._workers
 
     def _forget_before(self) -> None:
         if self._before is not None:

@@ -6,10 +6,11 @@ several processes (`panel`); what their death takes with it is judged again (`co
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Literal
 
@@ -23,6 +24,7 @@ from tritonsmith.verify.apart import Place
 from tritonsmith.verify.compile import parse_target
 from tritonsmith.verify.court import Bench, Court
 from tritonsmith.verify.crew import Crew
+from tritonsmith.verify.feeding import Ended, Feeding, Taken
 from tritonsmith.verify.panel import Panel
 from tritonsmith.verify.process import gpu, scratch
 from tritonsmith.verify.process.gpu import Use
@@ -59,8 +61,6 @@ class _Groups:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], list[_Group]] = {}
         """By task and `form.sketch`, which is cheap: few sources that share it are not the same."""
-        self.waiting = 0
-        """Jobs whose verdict is not there yet."""
 
     def join(self, index: int, job: Job) -> tuple[_Group, bool]:
         """The group of a job, and whether it is the first of it."""
@@ -72,7 +72,6 @@ class _Groups:
         if new:
             alike.append(group)
         group.waiting.append((index, job))
-        self.waiting += 1
         return group, new
 
     def told(self, group: _Group) -> Iterator[tuple[int, Verdict]]:
@@ -80,7 +79,6 @@ class _Groups:
         verdict = Verdict.model_validate_json(group.verdict or "")
         while group.waiting:
             index, (task, candidate) = group.waiting.pop(0)
-            self.waiting -= 1
             told = form.retold(verdict, group.source or "", candidate.source or "")
             yield index, told.model_copy(update={"task": task.id, "sample": candidate.sample})
 
@@ -146,27 +144,37 @@ class Verifier:
     def stream(self, jobs: Iterable[Job]) -> Generator[tuple[int, Verdict], None, None]:
         """Judge candidates side by side; gives each one's place among the jobs and its verdict as it ends.
 
-        Jobs are taken when there is room for them, so there may be any number of them. If the caller stops early, what
-        is under way is killed.
+        Jobs are taken in another thread, when there is room for them, so there may be any number of them, and a source
+        that takes its time keeps no verdict back. If the caller stops early, what is under way is killed.
         """
-        groups, rest, stopped = _Groups(), enumerate(jobs), threading.Event()
+        groups, stopped = _Groups(), threading.Event()
+        events: SimpleQueue[Taken[Job] | Ended | Future[Verdict]] = SimpleQueue()
         judging: dict[Future[Verdict], _Group] = {}
+        feeding = Feeding(jobs, _AHEAD * self.workers, events.put)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="tritonsmith-judge") as threads:
             try:
-                while True:
-                    while groups.waiting < _AHEAD * self.workers and (item := next(rest, None)) is not None:
-                        group, new = groups.join(*item)
+                more = True
+                while more or judging:
+                    event, group = events.get(), None
+                    if isinstance(event, Ended):
+                        more = False
+                        if event.error is not None:
+                            raise event.error
+                    elif isinstance(event, Taken):
+                        group, new = groups.join(event.index, event.job)
                         if new:
-                            judging[threads.submit(self._verify, *item[1], None, stopped)] = group
-                        elif group.verdict is not None:
-                            yield from groups.told(group)
-                    if not judging:
-                        return
-                    for future in wait(judging, return_when=FIRST_COMPLETED).done:
-                        group = judging.pop(future)
-                        group.verdict = future.result().model_dump_json()
-                        yield from groups.told(group)
+                            future = threads.submit(self._verify, *event.job, None, stopped)
+                            judging[future] = group
+                            future.add_done_callback(events.put)
+                    else:
+                        group = judging.pop(event)
+                        group.verdict = event.result().model_dump_json()
+                    if group is not None and group.verdict is not None:
+                        for told in groups.told(group):
+                            feeding.release()
+                            yield told
             finally:
+                feeding.stop()
                 if judging:
                     threads.shutdown(wait=False, cancel_futures=True)
                     self._court.stop(stopped)

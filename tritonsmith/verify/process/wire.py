@@ -105,6 +105,8 @@ def unpack(
             return {str(key): unpack(item, tensors, find) for key, item in body}
         if kind == "value" and (body is None or isinstance(body, (bool, int, float, str))):
             return body
+    except torch.OutOfMemoryError:
+        raise  # of who looks, for the copy: it says nothing of what was sent
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, RuntimeError) as error:
         raise WireError("malformed tree") from error
     raise WireError("malformed tree")
