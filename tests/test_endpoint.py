@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -254,11 +255,61 @@ def test_sample_gives_completions_in_the_order_of_chats() -> None:
     assert len({body["seed"] for body in server.asked}) == 6
 
 
-def test_sample_says_how_many_failed() -> None:
+def _but_one(status: int) -> Callable[[int, dict[str, object]], Reply]:
     def reply(number: int, body: dict[str, object]) -> Reply:
-        return (400, {"error": {"message": "too long"}}) if asked(body) == "c1" else echo(number, body)
+        return (status, {"error": {"message": "too long"}}) if asked(body) == "c1" else echo(number, body)
 
-    chats = [[{"role": "user", "content": f"c{i}"}] for i in range(3)]
-    with serving(reply) as server, pytest.raises(EndpointError, match="1 of 3 questions failed") as caught:
-        Endpoint(server.url).sample(chats, 1)
-    assert "HTTP 400: too long" in str(caught.value)
+    return reply
+
+
+CHATS = [[{"role": "user", "content": f"c{i}"}] for i in range(3)]
+
+
+def test_sample_says_how_many_failed() -> None:
+    with serving(_but_one(500)) as server, pytest.raises(EndpointError, match="1 of 3 questions failed") as caught:
+        Endpoint(server.url, retries=0).sample(CHATS, 1)
+    assert "HTTP 500: too long" in str(caught.value)
+
+
+def test_a_question_that_the_server_refuses_has_an_empty_completion() -> None:
+    told: list[tuple[int, int, str]] = []
+    with serving(_but_one(400)) as server:
+        texts = Endpoint(server.url).sample(CHATS, 1, on_batch=told.extend)
+    assert texts == [["answer to c0"], [""], ["answer to c2"]]
+    assert (1, 0, "") in told
+
+
+def test_a_server_that_refuses_every_question_is_told_of() -> None:
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        return 400, {"error": {"message": "no chat template"}}
+
+    with serving(reply) as server, pytest.raises(EndpointError, match="no chat template"):
+        Endpoint(server.url).sample(CHATS, 1)
+    with serving(reply) as server, pytest.raises(EndpointError, match="no chat template"):
+        Endpoint(server.url, concurrency=1).sample(CHATS, 100)
+    assert len(server.asked) < 20
+
+
+def test_many_questions_that_are_refused_do_not_end_the_others() -> None:
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        if int(asked(body)[1:]) < 8:
+            return 400, {"error": {"message": "too long"}}
+        time.sleep(0.05)
+        return echo(number, body)
+
+    chats = [[{"role": "user", "content": f"c{i}"}] for i in range(20)]
+    with serving(reply) as server:
+        texts = Endpoint(server.url).sample(chats, 1)
+    assert texts == [[""]] * 8 + [[f"answer to c{i}"] for i in range(8, 20)]
+
+
+def test_what_is_not_needed_of_a_reply_may_be_of_any_form() -> None:
+    parts = [{"type": "text", "text": "answer"}, {"type": "image"}, {"type": "text", "text": " in parts"}]
+
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        message = {"content": parts, "reasoning": {"tokens": 3}}
+        return 200, {"choices": [{"message": message, "finish_reason": 1}], "usage": {"total_tokens": -1}}
+
+    with serving(reply) as server:
+        answers = dict(Endpoint(server.url).answers(QUESTIONS[:1]))
+    assert answers[0].text == "answer in parts" and answers[0].reasoning == "" and answers[0].tokens > 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import openai
-from pydantic import BaseModel, Field, NonNegativeInt
+from pydantic import BaseModel, Field
 
 from tritonsmith.prompts import Message
 
@@ -40,33 +40,42 @@ class Answer:
 class _Said(BaseModel):
     """The part of a chat completion's message that is read; servers differ in the name of the reasoning."""
 
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
+    content: str | list[object] | None = None
+    reasoning_content: object = None
+    reasoning: object = None
 
 
 class _Choice(BaseModel):
     message: _Said
-    finish_reason: str | None = None
-
-
-class _Usage(BaseModel):
-    total_tokens: NonNegativeInt | None = None
+    finish_reason: object = None
 
 
 class Reply(BaseModel):
-    """A chat completion; everything that is not needed may be missing."""
+    """A chat completion; everything that is not needed may be missing, or be of any form."""
 
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    usage: object = None
+
+
+def _text(said: object) -> str:
+    """A text, or the texts of its parts; empty for anything else."""
+    if isinstance(said, list):
+        return "".join(_text(part.get("text")) for part in said if isinstance(part, dict))
+    return said if isinstance(said, str) else ""
+
+
+def _counted(usage: object) -> int | None:
+    """Tokens of question and answer, where the server says how many."""
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and total >= 0 else None
 
 
 def answer_of(reply: Reply, question: Question) -> Answer:
     """What a reply says to a question."""
     choice = reply.choices[0]
-    text = choice.message.content or ""
-    reasoning = choice.message.reasoning_content or choice.message.reasoning or ""
-    tokens = reply.usage.total_tokens if reply.usage is not None else None
+    text = _text(choice.message.content)
+    reasoning = _text(choice.message.reasoning_content) or _text(choice.message.reasoning)
+    tokens = _counted(reply.usage)
     if tokens is None:
         tokens = (sum(len(message["content"]) for message in question.messages) + len(text) + len(reasoning)) // 4
     return Answer(_without_echo(text, question), reasoning, tokens, choice.finish_reason == "length")

@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 _FOR_GOOD = {401: "refuses the key", 403: "refuses access", 404: "has no such path or model", 405: "takes no chats"}
 """HTTP status codes that asking again does not change, and what they mean."""
 
+_OF_A_QUESTION = {400, 413, 422}
+"""HTTP status codes that say of one question that it is not to be asked so: it is too long, as a rule."""
+
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
 """Parameters that some servers refuse, as reasoning models of vendors do."""
 
@@ -91,6 +94,8 @@ class Endpoint:
     budget: Budget = field(default_factory=Budget)
     trouble: str = field(default="", init=False)
     """Why the last question that failed did."""
+    refused: set[int] = field(default_factory=set, init=False)
+    """Places of questions, of those asked last, that the server refused to answer while it answered others."""
 
     @classmethod
     def of(cls, section: EndpointConfig) -> "Endpoint":
@@ -118,9 +123,9 @@ class Endpoint:
         """Ask side by side; gives each question's place and its answer as it comes.
 
         `on_answer` gets them too, at once and in another thread, so that an answer is kept however slow the listener.
-        A question that fails where others do not is left out. Raises EndpointError where the server fails `patience`
-        times in a row or refuses for good, BudgetSpent where questions are left when the budget is not; both after
-        the answers that were under way.
+        A question that fails where others do not is left out; `refused` has those that the server would refuse again.
+        Raises EndpointError where the server fails `patience` times in a row or refuses for good, BudgetSpent where
+        questions are left when the budget is not; both after the answers that were under way.
         """
         talk = _Talk(self, enumerate(questions), on_answer)
         thread = threading.Thread(target=talk.run, name="tritonsmith-endpoint", daemon=True)
@@ -148,7 +153,8 @@ class Endpoint:
         """Draw `n` completions of each chat, as `train.generate.Sampler.sample` does; `batch` is the server's matter.
 
         `on_batch` gets every completion as it comes, so that what there is is kept when this raises EndpointError:
-        the server fails, the budget is spent, or some questions failed.
+        the server fails, the budget is spent, or some questions failed. A question that it refuses while it answers
+        others, as one that is too long, has an empty completion.
         """
         places = [(chat, which) for chat in range(len(messages)) for which in range(n)]
         questions = [
@@ -162,15 +168,38 @@ class Endpoint:
                 if on_batch is not None:
                     on_batch([(*places[index], answer.text)])
                 advance(1)
+            if drawn:
+                self._told_of_refusals([places[index] for index in sorted(self.refused)], drawn, on_batch)
         if missing := len(places) - len(drawn):
             raise EndpointError(
                 f"{self.url}: {missing} of {len(places)} questions failed ({self.trouble}); the same command asks again"
             )
         return [[drawn[chat, which] for which in range(n)] for chat in range(len(messages))]
 
+    def _told_of_refusals(
+        self,
+        places: Sequence[tuple[int, int]],
+        drawn: dict[tuple[int, int], str],
+        on_batch: Callable[[list[tuple[int, int, str]]], None] | None,
+    ) -> None:
+        """Nothing for what the server refuses while it answers the rest, as a model here gives to a prompt that is too
+        long for it."""
+        if places:
+            logger.warning(
+                "%s: refuses %d questions, which count as unanswered (%s)", self.url, len(places), self.trouble
+            )
+        for place in places:
+            drawn[place] = ""
+            if on_batch is not None:
+                on_batch([(*place, "")])
+
 
 class _Failure(Exception):
     """A question without an answer, and why."""
+
+
+class _Refused(_Failure):
+    """A question that the server refuses, and would again."""
 
 
 class _Talk:
@@ -187,6 +216,8 @@ class _Talk:
         self.error: BaseException | None = None
         self.failures = 0
         """Questions that have failed since the last answer."""
+        self.answered = False
+        settings.refused.clear()
         self.dropped: set[str] = set()
         """Parameters that this server does not take."""
         self.model = settings.model or ""
@@ -206,6 +237,11 @@ class _Talk:
         finally:
             self.loop.close()
             self.found.put(None)
+
+    @property
+    def _unanswered(self) -> int:
+        """Questions in a row that may be refused before one is answered: a server that refuses all is none."""
+        return 4 * self.settings.concurrency
 
     def stop(self) -> None:
         """End now; what is under way is dropped."""
@@ -238,7 +274,10 @@ class _Talk:
                 answer = await self._ask(client, question)
             except _Failure as failure:
                 budget.spent_requests -= 1
-                self.failures += 1
+                if isinstance(failure, _Refused) and (self.answered or len(self.settings.refused) < self._unanswered):
+                    self.settings.refused.add(index)
+                else:
+                    self.failures += 1
                 self.settings.trouble = str(failure)
                 logger.debug("%s: question %d: %s", self.settings.url, index, failure)
                 if self.failures >= self.settings.patience:
@@ -247,7 +286,7 @@ class _Talk:
             except EndpointError as error:
                 self.error = self.error or error
                 return
-            self.failures = 0
+            self.failures, self.answered = 0, True
             budget.spent_tokens += answer.tokens
             if self.on_answer is not None:
                 self.on_answer(index, answer)
@@ -271,7 +310,7 @@ class _Talk:
             except openai.APIStatusError as error:
                 if (unwanted := self._unwanted(error)) is None:
                     self._check(error)
-                    raise _Failure(said(error)) from error
+                    raise (_Refused if error.status_code in _OF_A_QUESTION else _Failure)(said(error)) from error
                 self.dropped.add(unwanted)
             except (openai.APITimeoutError, TimeoutError) as error:
                 raise _Failure(f"no answer within {self.settings.timeout:g} s; is it overloaded?") from error
