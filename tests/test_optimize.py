@@ -123,6 +123,11 @@ def test_a_kernel_that_fails_when_verified_again_is_not_returned() -> None:
     assert account.found is not None and "speed = 1.1" in account.found.source
 
 
+def test_a_slower_kernel_that_came_later_stands_where_the_best_fails_again() -> None:
+    account = run(Agent(["wrong"]), Agent([SLOW]), doubts="1.5", lowering=lambda _: "speed = 1.5 \n")
+    assert account.found is not None and "speed = 1.1" in account.found.source
+
+
 def test_without_a_correct_kernel_there_is_none_and_the_last_word_is_kept() -> None:
     account = run(Agent(["wrong"], ["wrong"]))
     assert account.found is None and account.last is not None and account.last.findings[0].rule == "mask"
