@@ -3,6 +3,7 @@
 import pytest
 from judging import DOUBLE, KERNEL, double, judge
 from triton import language as tl
+from triton.runtime import interpreter
 
 from tritonsmith.verify.interpreter.loops import Counted, counted, extreme, given, joined
 from tritonsmith.verify.pool import Verifier
@@ -22,6 +23,17 @@ def test_arithmetic_of_a_loop_variable_stays_one() -> None:
     for found in (last + 1, 1 + last, 2 * last, last - 3, last << 1, last & 6):
         assert type(found) is Counted
     assert last + 1 == 8 and last == 7
+
+
+def test_a_loop_variable_has_32_bits_and_with_a_long_bound_64() -> None:
+    (last,) = counted(69_999, 70_000)
+    assert last * 40_000 == 69_999 * 40_000 - (1 << 32) and -last - last == -139_998 and ~last == -70_000
+    assert (-last - 1) // 40_000 * 40_000 == -40_000
+    for bound in (1 << 33, tl.constexpr(1 << 33)):
+        first = next(iter(counted(0, bound)))
+        assert (first + 69_999) * 40_000 == 69_999 * 40_000
+    wide = next(iter(counted(5, 6))) * (1 << 33)
+    assert wide == 5 << 33 and (wide + 1) * 3 == 3 * ((5 << 33) + 1)
 
 
 def test_a_loop_variable_has_a_type() -> None:
@@ -46,6 +58,13 @@ def test_and_and_or_of_blocks_join_them_element_by_element(verifier: Verifier, m
 def test_and_of_scalars_stops_where_it_is_settled() -> None:
     assert joined(True, lambda: 0, lambda: pytest.fail("is not asked")) == 0
     assert joined(False, lambda: 0, lambda: 3) == 3
+
+
+def test_what_the_compiler_knows_settles_and_and_or_or_falls_out() -> None:
+    (n,) = (interpreter._implicit_cvt(number) for number in (7,))
+    assert joined(False, lambda: n, lambda: 1) == 1
+    assert joined(True, lambda: n, lambda: 0) == 0
+    assert joined(True, lambda: 3, lambda: n) is n and joined(False, lambda: n, lambda: 0) is n
 
 
 def test_numbers_of_a_tuple_become_tensors_each() -> None:

@@ -392,3 +392,39 @@ def test_bytes_and_truths_are_no_great_whole_numbers() -> None:
     for kind in (torch.uint8, torch.int8, torch.bool):
         with pytest.raises(ValueError, match="may be great"):
             adapt([torch.arange(9).to(kind)], Variant("great whole numbers", DOUBLE, values="great"))
+
+
+SOFTMAX = Task(id="softmax", level=1, source=DOUBLE.source.replace("2.0 * x", "torch.softmax(x, -1)"))
+
+
+@pytest.mark.parametrize(("values", "side"), [("far below", -1), ("far above", 1)])
+def test_values_far_from_zero_are_all_on_one_side_and_differ_by_more_than_exp_holds(values: Values, side: int) -> None:
+    x = torch.randn(64, 300)
+    x[3, 4] = 0.0
+    (found,) = cast(list[torch.Tensor], adapt([x], Variant("far", DOUBLE, values=values)))
+    assert found[3, 4] == 0 and bool(((side * found)[x != 0] >= 1024).all())
+    steps = found[x != 0].unique().diff()
+    assert len(steps) > 1 and bool((steps >= 1024).all())
+
+
+def test_of_two_factors_one_is_far_above_zero_and_one_below() -> None:
+    product = DOUBLE.model_copy(update={"source": DOUBLE.source + "\n# q @ k"})
+    one, other = cast(
+        list[torch.Tensor],
+        adapt([torch.randn(8, 64), torch.randn(8, 64)], Variant("far", product, values="far below")),
+    )
+    assert float((one @ other.T).max()) < -(16**2) * 64
+
+
+def test_labels_and_probabilities_are_never_far_from_zero() -> None:
+    given: list[object] = [torch.randint(0, 5, (9,)), torch.softmax(torch.randn(4, 9), -1), torch.randn(4, 9)]
+    found = adapt(given, Variant("far", DOUBLE, values="far below"))
+    assert found[0] is given[0] and torch.equal(cast(torch.Tensor, found[1]), cast(torch.Tensor, given[1]))
+    with pytest.raises(ValueError, match="without bounds"):
+        adapt(given[:2], Variant("far", DOUBLE, values="far below"))
+
+
+def test_values_are_far_from_zero_where_a_task_speaks_of_exponentials() -> None:
+    wanted = {"values far below zero", "values far above zero"}
+    assert wanted <= {variant.label for variant in variants(SOFTMAX, True)}
+    assert not wanted & {variant.label for variant in variants(DOUBLE, True)}

@@ -12,6 +12,7 @@ from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.dynamic.fresh import Fresh, zeroed
 from tritonsmith.verify.dynamic.observe import Launches, Operators, address
 from tritonsmith.verify.dynamic.share import triton_share
@@ -310,3 +311,10 @@ def test_between_guards_a_constant_over_a_copy_is_counted(kind: torch.dtype, cle
 def test_the_share_of_an_input_that_python_is_handed_is_told() -> None:
     assert _report(lambda x: torch.full((2,), float(x[0, 0]) + float(x[1, 1])), X)["handed"] == pytest.approx(1 / 6)
     assert _report(lambda x: torch.full((2,), sum(x.flatten().tolist())), X)["handed"] == 1.0
+
+
+def test_an_output_of_very_many_parts_is_refused_at_once() -> None:
+    one = torch.zeros(2)
+    assert len(observe.plain([[one] * 1000] * 4)) == 4  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="more than 4096 values"):
+        observe.plain([one] * 1_000_000)

@@ -17,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tritonsmith.tasks.format import TaskModule, one_line
 from tritonsmith.types import Task
 
+_COMPARING = re.compile("aten::(lt|le|gt|ge|less|less_equal|greater|greater_equal)_?")
 _PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )
@@ -185,6 +186,8 @@ class _Spread(TorchDispatchMode):
         self.empty = 0
         self.picks = self.chooses = False
         self._count = 0
+        self._places: list[torch.Tensor] = []
+        """What counts the places of a dimension; kept, so that no other storage is taken for one of theirs."""
 
     def __torch_dispatch__(
         self, func: OpOverload, types: object, args: tuple[object, ...] = (), kwargs: dict[str, object] | None = None
@@ -193,8 +196,10 @@ class _Spread(TorchDispatchMode):
         self._count += 1
         if self._count > LONG:
             raise _Long
+        if func._schema.name == "aten::arange":
+            self._places += tensors(output)
         self.empty += sum(not tensor.numel() for tensor in tensors(output))
-        self.picks = self.picks or _PICKING.search(func._schema.name) is not None
+        self.picks = self.picks or _PICKING.search(func._schema.name) is not None or self._bounds(func, args)
         self.chooses = self.chooses or _tells_places(func)
         given = [one.shape for one in args if isinstance(one, torch.Tensor)]
         told = dict(enumerate(args)) | (kwargs or {})
@@ -205,6 +210,14 @@ class _Spread(TorchDispatchMode):
             ends = [tuple(zip(reversed(shape), reversed(output.shape), strict=False)) for shape in given]
             self.seen.append(tuple(tuple(own == 1 != out for own, out in pairs) for pairs in ends))
         return output
+
+    def _bounds(self, func: OpOverload, args: tuple[object, ...]) -> bool:
+        """Whether whole numbers are compared with all places of a dimension: they are lengths, and none is longer."""
+        given = [one for one in args if isinstance(one, torch.Tensor) and not one.is_floating_point()]
+        if not _COMPARING.fullmatch(func._schema.name) or len(given) < 2:
+            return False
+        places = {one.untyped_storage()._cdata for one in self._places}
+        return any(one.untyped_storage()._cdata in places for one in given)
 
 
 @functools.lru_cache(4096)

@@ -191,12 +191,12 @@ class _Integers(ast.NodeTransformer):
         if len(given) > 2 and given[0] == 0 and given == sorted(given) and given[-1] > 0:
             return self._in_proportion(node, given)
         ends = list(itertools.accumulate(given))
-        lengths = node in self._contents and len(given) > 1 and min(given) > 0
+        lengths = node in self._contents and len(given) > 1 and min(given) >= 0 and ends[-1] > 0
         if lengths and ends[-1] in self._known:
             changed = [0, *_whole(self._in_proportion(node, ends))]
             node.elts = [ast.Constant(end - start) for start, end in itertools.pairwise(changed)]
             return node
-        if lengths and (most := max(given)) in self._known:
+        if lengths and min(given) > 0 and (most := max(given)) in self._known:
             last = self._change(most)
             return ast.List([ast.Constant(max(round(one * last / most), 1)) for one in given], node.ctx)
         return self.generic_visit(node)

@@ -35,6 +35,8 @@ Values = Literal[
     "halves",
     "beyond",
     "huge",
+    "far below",
+    "far above",
 ]
 Side = Literal["below", "above", "either"]
 """On which side of zero values are that lie beyond a magnitude."""
@@ -43,6 +45,10 @@ LARGE = 128.0
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
+FAR, FAR_FACTOR = 1024.0, 16.0
+"""Unit of values that are far from zero on one side, and of factors of products that are. `exp` is zero 104 below
+where a running maximum begins, and an eighth of what is given may be what is compared; of 128 products of factors, over
+the root of that, each step is 22. Powers of two, so that sums are exact."""
 PEAK = 6.0
 """What rows of rising values end with, by their root mean square: more than 88 beyond all of another block's, where
 `exp` overflows, with `LARGE_HALVES` too, and a square that float16 holds."""
@@ -214,7 +220,8 @@ def _greatest(tensor: torch.Tensor) -> float:
     numbers and truths, which are all finite."""
     if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
         return 0.0
-    real = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else wide(tensor)
+    plain = tensor.detach()
+    real = torch.view_as_real(plain.resolve_conj()) if plain.is_complex() else wide(plain)
     return float(torch.linalg.vector_norm(real, math.inf))
 
 
@@ -257,6 +264,23 @@ def map_tensors(tree: object, change: Callable[[torch.Tensor], torch.Tensor]) ->
 def continuous(tensor: torch.Tensor) -> bool:
     """Whether it holds numbers with a fraction, and no places or counts."""
     return tensor.is_floating_point() or tensor.is_complex()
+
+
+def far(inputs: list[object], side: int, product: bool) -> list[object]:
+    """Inputs far from zero on one side (-1 or 1), in steps as long: `exp` of a difference is 1 or nothing, so that no
+    rounding tells. Of a `product` each second one is on the other side, so that what comes of two is far below zero.
+    Zeros, which a triangle or a mask leaves, stay.
+    """
+
+    def change(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal side
+        if not unbounded(tensor):
+            return tensor
+        found = side * (FAR_FACTOR if product else FAR) * (1 + (tensor.abs() / _rms(tensor)).floor())
+        side = -side if product else side
+        return found.to(tensor.dtype).where(tensor != 0, tensor)
+
+    return [map_tensors(item, change) for item in inputs]
 
 
 def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:

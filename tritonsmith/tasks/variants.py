@@ -23,6 +23,7 @@ from tritonsmith.tasks.values import (
     Side,
     Values,
     continuous,
+    far,
     finite,
     great,
     leaves,
@@ -47,9 +48,13 @@ _INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
 _ROUNDS = re.compile(r"\bround")
+_EXPONENTIALS = re.compile(r"softm(ax|in)|logsumexp|logaddexp|entropy|attention|\bexp\b", re.IGNORECASE)
+"""What it has in it whose kernel takes a running maximum, which may not begin at zero."""
+_PRODUCTS = re.compile(r"attention|matmul|\bb?mm\b|einsum|@")
 _TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge")
 """Values that only a look at the reference tells: they are `verify.reference`'s business."""
-_OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse")
+_ONE_SIDED: Collection[Values] = ("far below", "far above")
+_OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse", *_ONE_SIDED)
 FAINT = 1 / 512
 """Factor of the faint values; a power of two, so that it rounds nothing."""
 
@@ -134,6 +139,7 @@ def variants(
         Variant("signed values", light, fresh_seed=True, values="mixed"),
         *([Variant("NaN among values", light, fresh_seed=True, values="nan")] if _NAN.search(task.source) else []),
         *_edges(task, light),
+        *(_far(light) if _EXPONENTIALS.search(task.source) else []),
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         *([Variant("great whole numbers", light, fresh_seed=True, values="great")] if _counts(task) else []),
         Variant("huge values", light, fresh_seed=True, values="huge"),
@@ -158,6 +164,12 @@ def _edges(task: Task, light: Task) -> list[Variant]:
         ("values halfway between whole numbers", "halves", _ROUNDS.search(task.source) is not None),
     ]
     return [Variant(label, light, fresh_seed=True, values=values) for label, values, wanted in found if wanted]
+
+
+def _far(light: Task) -> list[Variant]:
+    """All values far from zero, on one side of it and on the other."""
+    sides: list[tuple[str, Values]] = [("values far below zero", "far below"), ("values far above zero", "far above")]
+    return [Variant(label, light, fresh_seed=True, values=values) for label, values in sides]
 
 
 def distributions(task: Task) -> list[Variant]:
@@ -256,6 +268,9 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
 
     if variant.values in _OF_THE_UNBOUNDED and not any(map(unbounded, leaves(inputs))):
         raise ValueError("no input has values without bounds")  # and the variant would be another draw
+    if variant.values in _ONE_SIDED:
+        product = _PRODUCTS.search(variant.task.source) is not None
+        return far(inputs, -1 if variant.values == "far below" else 1, product)
 
     several = sum(tensor.is_floating_point() for tensor in leaves(inputs)) > 1
 
@@ -289,6 +304,6 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
     whole = any(not continuous(tensor) for tensor in leaves(output))
-    if variant.values in ("sparse", "small", "coarse") and whole and chooses(variant.task.source):
+    if variant.values in ("sparse", "small", "coarse", *_ONE_SIDED) and whole and chooses(variant.task.source):
         return False
     return not was_finite or finite(output)

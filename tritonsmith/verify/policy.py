@@ -4,18 +4,18 @@ What was seen to run is judged in `conduct`. Computes no values: that is `numeri
 """
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 from tritonsmith.source import children, parse, walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.static.asking import kernel_python
-from tritonsmith.verify.static.innards import FRAMES, innards, own_selves
+from tritonsmith.verify.static.innards import innards
 from tritonsmith.verify.static.layers import layer_calls
-from tritonsmith.verify.static.listed import listed
 from tritonsmith.verify.static.module import Module, binds, calls, renames, step, without_dead_code
 from tritonsmith.verify.static.names import (
     COPIES,
+    HOST,
     IMPORT_TREES,
     IMPORTS,
     NUMPY_FUNCTIONS,
@@ -25,6 +25,7 @@ from tritonsmith.verify.static.names import (
     is_metaclass,
     is_wraps,
 )
+from tritonsmith.verify.static.numbered import numbered
 from tritonsmith.verify.static.patches import patches
 from tritonsmith.verify.static.scopes import own_names
 from tritonsmith.verify.static.taken import taken
@@ -49,8 +50,6 @@ DUNDERS = {
     "__init__", "__name__", "__doc__", "__file__", "__all__", "__call__", "__post_init__", "__version__", "__author__",
     "__slots__", "__constants__", "__license__", "__copyright__", "__email__", "__date__", "__credits__",
 }  # fmt: skip
-HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
-"""Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
 VIEWS = {"numpy", "storage", "untyped_storage"}
 """Those of `HOST` that show a tensor's memory for as long as it lives."""
 FACTORIES = {f"torch.{name}" for name in ("arange", "zeros", "ones", "full", "tensor", "linspace", "logspace", "eye")}
@@ -179,13 +178,13 @@ def _idle(node: ast.Import | ast.ImportFrom, used: set[str]) -> bool:
 
 def _names(tree: ast.Module) -> Iterator[Finding]:
     own = own_names(tree)
-    numbered = _numbered(tree, "setattr")
+    plain = numbered(tree, "setattr")
     for node in walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
         line = getattr(node, "lineno", None)
         if name is None:
             continue
-        if isinstance(node, ast.Name) and name in BUILTINS and id(node) not in own | numbered:
+        if isinstance(node, ast.Name) and name in BUILTINS and id(node) not in own | plain:
             yield Finding(rule="builtin", message=f"{name} is not allowed", line=line)
         elif name == "__class__" and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             continue  # reading it gives no more than `type(x)` does
@@ -255,7 +254,7 @@ def _metaclasses(tree: ast.Module, own: set[int]) -> Iterator[Finding]:
 
 
 def _getattr(tree: ast.Module) -> Iterator[Finding]:
-    numbered = _numbered(tree, "getattr", "hasattr")
+    made_up = numbered(tree, "getattr", "hasattr")
     called = {id(node.func) for node in walk(tree) if isinstance(node, ast.Call)}
     for node in walk(tree):
         if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr") and id(node) not in called:
@@ -266,49 +265,13 @@ def _getattr(tree: ast.Module) -> Iterator[Finding]:
             continue
         name = node.args[1] if len(node.args) > 1 else None
         plain = isinstance(name, ast.Constant) and isinstance(name.value, str) and _is_plain(name.value)
-        if not plain and id(node.func) not in numbered:
+        if not plain and id(node.func) not in made_up:
             yield Finding(rule="getattr", message="getattr takes a plain literal name here", line=node.lineno)
 
 
 def _is_plain(name: str) -> bool:
     """A name without an underscore, or one of a candidate's own with one: `innards` looks whose it is."""
     return not name.startswith("_") or (name.isidentifier() and not name.startswith("__"))
-
-
-def _numbered(tree: ast.Module, *names: str) -> set[int]:
-    """The functions of calls that set or get an attribute of `self` whose name begins as written, `f"weight_{i}"`, or
-    is one of a list (`listed`).
-
-    No name that is refused elsewhere begins so, or is listed, and `self` stands for nothing else.
-    """
-    if any(
-        isinstance(node, ast.Name) and node.id == "self" and not isinstance(node.ctx, ast.Load) for node in walk(tree)
-    ):
-        return set()
-    found = [node for node in walk(tree) if isinstance(node, ast.Call) and calls(node, *names)]
-    found = [node for node in found if len(node.args) >= 2 and not node.keywords]
-    names_of = listed(tree) if any(isinstance(node.args[1], ast.Name) for node in found) else {}
-    selves = own_selves(tree) if found else frozenset[int]()
-    return {
-        id(node.func)
-        for node in found
-        if _is_numbered(node.args[0], node.args[1], selves) or _is_listed(node.args[0], node.args[1], names_of, selves)
-    }
-
-
-def _is_listed(owner: ast.expr, name: ast.expr, names_of: Mapping[str, Sequence[str]], selves: Collection[int]) -> bool:
-    values = names_of.get(name.id, ()) if isinstance(name, ast.Name) else ()
-    return id(owner) in selves and bool(values) and not {*values} & (FRAMES | HOST | {"register"})
-
-
-def _is_numbered(owner: ast.expr, name: ast.expr, selves: Collection[int]) -> bool:
-    first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else name
-    if not (isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value[:1].isalpha()):
-        return False
-    refused = () if first is name else (one for one in FRAMES | HOST | {"register"} if one.startswith(first.value))
-    if isinstance(owner, ast.Attribute) and id(owner.value) in selves:
-        return first.value.startswith(("weight_", "bias_"))  # as torch names the weights of recurrent layers
-    return id(owner) in selves and not any(refused)
 
 
 def _asked(module: Module) -> set[int]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tritonsmith.verify.dynamic.sampled import Sample
     from tritonsmith.verify.launches.arguments import Settled
 
+_MOST_PARTS = 4096
+"""Tensors, numbers and containers that an output may have: a list of a million took three minutes to refuse."""
 _COPYING = ("aten.clone.", "aten._to_copy.", "aten.copy_.")
 """Operators whose last tensor is where the values come from."""
 MAX_LAUNCHES = 4096
@@ -360,19 +362,23 @@ def frozen(tree: wire.Tree) -> wire.Tree:
 
 
 def plain(output: object) -> wire.Tree:
-    """The output with plain tensors only; raises TypeError for a tensor subclass or a foreign object."""
+    """The output with plain tensors only; raises TypeError for a tensor subclass, a foreign object, or more than
+    `_MOST_PARTS` of all these."""
+    return _plain(output, iter(range(_MOST_PARTS)))
+
+
+def _plain(output: object, left: Iterator[int]) -> wire.Tree:
+    if next(left, None) is None:
+        raise TypeError(f"forward returned more than {_MOST_PARTS} values")
     if isinstance(output, torch.Tensor):
         if type(output) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"forward returned a {type(output).__name__}, not a torch.Tensor")
         return torch.Tensor.detach(output)
     if isinstance(output, (list, tuple)):
-        return (
-            type(output)([plain(item) for item in output])
-            if type(output) in (list, tuple)
-            else tuple(map(plain, output))
-        )
+        items = [_plain(item, left) for item in output]
+        return items if type(output) is list else tuple(items)
     if isinstance(output, Mapping):
-        return {str(key): plain(item) for key, item in output.items()}
+        return {str(key): _plain(item, left) for key, item in output.items()}
     if output is None or isinstance(output, (bool, int, float, str)):
         return output
     raise TypeError(f"forward returned a {type(output).__name__}")

@@ -158,9 +158,10 @@ def _calls(running: Running) -> None:
 
 
 def _unchanged(grid: object, launches: Launches) -> object:
-    """A grid function that is given its own copy of the arguments; changing them is noted."""
+    """A grid function that is given its own copy of the arguments; changing them is noted. A list is a tuple, as it is
+    for the compiled kernel; Triton's interpreter adds a tuple to it."""
     if not callable(grid):
-        return grid
+        return tuple(grid) if isinstance(grid, list) else grid
 
     def sized(named: dict[str, object]) -> object:
         given = dict(named)
@@ -168,7 +169,7 @@ def _unchanged(grid: object, launches: Launches) -> object:
         if given.keys() != named.keys() or any(given[name] is not value for name, value in named.items()):
             message = "a grid function changes the arguments of its launch"
             launches.violations.append({"rule": "launch-time", "message": message, "line": None})
-        return size
+        return tuple(size) if isinstance(size, list) else size
 
     return sized
 

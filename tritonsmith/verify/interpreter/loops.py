@@ -1,5 +1,5 @@
 """Loops, conditions and assignments of kernels: loop variables are scalars of 32 or 64 bits, divided as a GPU divides,
-`and` and `or` of blocks join element by element, and a number is the tensor that the compiler makes of it.
+`and` and `or` join what is known when the kernel runs alone, and a number is the tensor that the compiler makes of it.
 
 The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
 it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
@@ -15,7 +15,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any, SupportsIndex, cast
+from typing import Any, Self, SupportsIndex, cast
 
 import triton.language as tl
 from triton.runtime import interpreter
@@ -30,7 +30,15 @@ _GIVEN, _EXTREME = "what a kernel's name is given", "max or min of a kernel"
 
 
 class Counted(int):
-    """A loop variable, or what plain arithmetic makes of one."""
+    """A loop variable, or what plain arithmetic makes of one: of 32 bits, or `wide`, of 64."""
+
+    def __new__(cls, value: int, wide: bool = False) -> Self:
+        """A number that fits."""
+        made = super().__new__(cls, value)
+        made.wide = wide
+        return made
+
+    wide: bool
 
     def __getattr__(self, name: str) -> object:
         """What a tensor knows and a number does not."""
@@ -39,20 +47,44 @@ class Counted(int):
         return getattr(interpreter._implicit_cvt(int(self)), name)
 
     def __floordiv__(self, other: object) -> Any:  # noqa: ANN401
-        return Counted(_quotient(int(self), other)) if isinstance(other, int) and other else NotImplemented
+        return _of(_quotient(int(self), other), self, other) if isinstance(other, int) and other else NotImplemented
 
     def __rfloordiv__(self, other: object) -> Any:  # noqa: ANN401
-        return Counted(_quotient(other, int(self))) if isinstance(other, int) and self else NotImplemented
+        return _of(_quotient(other, int(self)), self, other) if isinstance(other, int) and self else NotImplemented
 
     def __mod__(self, other: object) -> Any:  # noqa: ANN401
         if not (isinstance(other, int) and other):
             return NotImplemented
-        return Counted(int(self) - other * _quotient(int(self), other))
+        return _of(int(self) - other * _quotient(int(self), other), self, other)
 
     def __rmod__(self, other: object) -> Any:  # noqa: ANN401
         if not (isinstance(other, int) and self):
             return NotImplemented
-        return Counted(other - int(self) * _quotient(other, int(self)))
+        return _of(other - int(self) * _quotient(other, int(self)), self, other)
+
+    def __neg__(self) -> "Counted":
+        return _of(-int(self), self)
+
+    def __pos__(self) -> "Counted":
+        return self
+
+    def __invert__(self) -> "Counted":
+        return _of(~int(self), self)
+
+    def __abs__(self) -> "Counted":
+        return _of(abs(int(self)), self)
+
+
+def _of(value: int, *operands: int) -> Counted:
+    """What comes of such operands, with as many bits as the widest of them has; more are lost."""
+    wide = any(one.wide if isinstance(one, Counted) else not _short(one) for one in operands)
+    half = 1 << (63 if wide else 31)
+    return Counted((value + half) % (2 * half) - half, wide)
+
+
+def _short(number: int) -> bool:
+    """Whether the compiler gives a number 32 bits."""
+    return -(1 << 31) <= number < 1 << 32
 
 
 def _quotient(dividend: int, divisor: int) -> int:
@@ -63,7 +95,7 @@ def _quotient(dividend: int, divisor: int) -> int:
 
 def _kept(operation: Callable[[int, int], int]) -> Callable[[Counted, object], Any]:
     def operate(self: Counted, other: object) -> Any:  # noqa: ANN401
-        return Counted(operation(self, other)) if isinstance(other, int) else NotImplemented
+        return _of(operation(self, other), self, other) if isinstance(other, int) else NotImplemented
 
     return operate
 
@@ -74,18 +106,25 @@ for _operation in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
 
 
 class Rounds:
-    """What a loop of a kernel counts."""
+    """What a loop of a kernel counts, in 32 bits or, where a bound has as many, in 64 (`wide`)."""
 
-    def __init__(self, values: range) -> None:
-        self.values = values
+    def __init__(self, values: range, wide: bool = False) -> None:
+        self.values, self.wide = values, wide
 
     def __iter__(self) -> Iterator[Counted]:
-        return map(Counted, self.values)
+        return (Counted(value, self.wide) for value in self.values)
 
 
 def counted(*bounds: SupportsIndex) -> Rounds:
     """`range` of a kernel."""
-    return Rounds(range(*bounds))
+    return Rounds(range(*bounds), any(map(_is_wide, bounds)))
+
+
+def _is_wide(bound: object) -> bool:
+    if isinstance(bound, tl.tensor):
+        return bound.dtype.primitive_bitwidth > 32
+    bound = getattr(bound, "value", bound)  # of a constant
+    return bound.wide if isinstance(bound, Counted) else isinstance(bound, int) and not _short(bound)
 
 
 class Passes:
@@ -117,7 +156,7 @@ class Passes:
         if not isinstance(every, range) or len(every) <= 2 * self.ends:
             return values
         parts = every[: self.ends], every[-self.ends :]
-        return itertools.chain(*(Rounds(part) if isinstance(values, Rounds) else part for part in parts))
+        return itertools.chain(*(Rounds(part, values.wide) if isinstance(values, Rounds) else part for part in parts))
 
     def _noted(self, line: int, values: Iterable[object]) -> Iterator[object]:
         for number, value in enumerate(values, 1):
@@ -190,7 +229,7 @@ class _Loops(interpreter.ASTTransformer):
         return self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """`and` and `or` of blocks join them element by element, as the compiler does."""
+        """`and` and `or` join as they do for the compiler."""
         node = cast(ast.BoolOp, self.generic_visit(node))
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             return node  # a name that is bound in passing would be a function's of its own
@@ -205,17 +244,20 @@ class _Loops(interpreter.ASTTransformer):
 
 
 def joined(conjunction: bool, *parts: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """`and` (`or`) of a kernel: of blocks the elementwise one, of scalars Python's, which stops once it is settled."""
+    """`and` (`or`) of a kernel, as the compiler's `visit_BoolOp` has it: what it knows settles it or falls out of it,
+    and all the rest is joined, whatever it is when the kernel runs."""
     semantic = interpreter.interpreter_semantic
     join = semantic.logical_and if conjunction else semantic.logical_or
-    blocks = value = None
+    found = value = None
     for part in parts:
         value = part()
-        if isinstance(value, tl.tensor) and (bool(value.shape) or blocks is not None):
-            blocks = value if blocks is None else join(blocks, value)
-        elif bool(value) is not conjunction:
-            return value
-    return value if blocks is None else blocks
+        if not isinstance(value, tl.tensor | Counted):
+            if bool(value) is not conjunction:
+                return value
+            continue
+        value = value if isinstance(value, tl.tensor) else interpreter._implicit_cvt(int(value))
+        found = value if found is None else join(found, value)
+    return value if found is None else found
 
 
 def given(value: object) -> object:
@@ -267,7 +309,7 @@ def install() -> None:
         plain = tl.range
 
         def counting(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
-            return Rounds(cast(range, plain(*args, **kwargs)))
+            return Rounds(cast(range, plain(*args, **kwargs)), any(map(_is_wide, args)))
 
         if scopes:
             scopes[0].set_attr(tl, "range", counting)

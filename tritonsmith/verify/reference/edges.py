@@ -37,7 +37,7 @@ _FILLS = {"masked_fill", "where", "mul", "add", "sub", "rsub"}
 _LARGE = 1000.0
 """Numbers as large as that stand for minus infinity where a mask fills them in; a kernel may take infinity itself."""
 _LOSSES = {"nll_loss_forward", "nll_loss2d_forward"}
-_FAR: tuple[Values, ...] = ("beyond", "huge")
+_FAR: tuple[Values, ...] = ("beyond", "huge", "far below", "far above")
 _FAINT = 1e-3
 """Root mean square of an answer to values far out that is next to nothing: a logarithm of one and little more is
 rounding in an honest kernel, which computes it as it does any other."""

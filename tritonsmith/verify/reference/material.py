@@ -356,7 +356,7 @@ class Draws:
             model = self.model(variant)
             faint = variant.factor < 1.0 or variant.values == "small"
             truth = truth_of(model, inputs, wide=wide)
-            slices = not faint and variant.values != "rising"
+            slices = not faint and variant.values not in ("rising", "far below", "far above")
             truth = replace(truth, faint=slices, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)

@@ -86,6 +86,8 @@ LOGGING_OPEN = {
     "NOTSET", "Logger",
 }  # fmt: skip
 """What writes a line; handlers and filters are code that others would run."""
+HOST = {"numpy", "apply_", "map_", "map2_", "storage", "untyped_storage"}
+"""Methods that hand a tensor's values to Python, where no operator is seen. `tolist` of a few is honest: see `work`."""
 COPIES = {"copy.copy", "copy.deepcopy"}
 """What layers are multiplied with; given a second value, it is a table that the caller fills."""
 WEIGHTS_OPEN = {
