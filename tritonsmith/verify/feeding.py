@@ -47,10 +47,10 @@ class Feeding(Generic[T]):
         error: BaseException | None = None
         try:
             for index, job in enumerate(self._jobs):
-                if self._stopped.is_set():
-                    break
                 self._told(Taken(index, job))
                 self._room.acquire()
+                if self._stopped.is_set():
+                    break
         except BaseException as raised:  # belongs to who asks for verdicts, and is raised there
             error = raised
         self._jobs = ()  # a generator ends here, whose `finally` may be waited for
