@@ -18,6 +18,7 @@ from tritonsmith.tasks.format import TaskModule, one_line
 from tritonsmith.types import Task
 
 _COMPARING = re.compile("aten::(lt|le|gt|ge|less|less_equal|greater|greater_equal)_?")
+"""Names of operators that say which of two numbers is greater."""
 _PICKING = re.compile(
     "index|gather|scatter|embedding|take|nll_loss|repeat_interleave|bincount|put|histc|one_hot|shift|pow"
 )

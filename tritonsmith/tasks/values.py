@@ -38,6 +38,7 @@ Values = Literal[
     "far below",
     "far above",
 ]
+ONE_SIDED: tuple[Values, ...] = ("far below", "far above")
 Side = Literal["below", "above", "either"]
 """On which side of zero values are that lie beyond a magnitude."""
 LARGE = 128.0

@@ -20,6 +20,7 @@ from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
     FLOAT8,
     GREAT,
+    ONE_SIDED,
     Side,
     Values,
     continuous,
@@ -53,8 +54,7 @@ _EXPONENTIALS = re.compile(r"softm(ax|in)|logsumexp|logaddexp|entropy|attention|
 _PRODUCTS = re.compile(r"attention|matmul|\bb?mm\b|einsum|@")
 _TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge")
 """Values that only a look at the reference tells: they are `verify.reference`'s business."""
-_ONE_SIDED: Collection[Values] = ("far below", "far above")
-_OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse", *_ONE_SIDED)
+_OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse", *ONE_SIDED)
 FAINT = 1 / 512
 """Factor of the faint values; a power of two, so that it rounds nothing."""
 
@@ -268,7 +268,7 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
 
     if variant.values in _OF_THE_UNBOUNDED and not any(map(unbounded, leaves(inputs))):
         raise ValueError("no input has values without bounds")  # and the variant would be another draw
-    if variant.values in _ONE_SIDED:
+    if variant.values in ONE_SIDED:
         product = _PRODUCTS.search(variant.task.source) is not None
         return far(inputs, -1 if variant.values == "far below" else 1, product)
 
@@ -304,6 +304,6 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
     whole = any(not continuous(tensor) for tensor in leaves(output))
-    if variant.values in ("sparse", "small", "coarse", *_ONE_SIDED) and whole and chooses(variant.task.source):
+    if variant.values in ("sparse", "small", "coarse", *ONE_SIDED) and whole and chooses(variant.task.source):
         return False
     return not was_finite or finite(output)

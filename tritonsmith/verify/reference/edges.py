@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
-from tritonsmith.tasks.values import Values, continuous, finite, held, leaves, map_tensors, wide
+from tritonsmith.tasks.values import ONE_SIDED, Values, continuous, finite, held, leaves, map_tensors, wide
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.fitting import sound
@@ -37,7 +37,7 @@ _FILLS = {"masked_fill", "where", "mul", "add", "sub", "rsub"}
 _LARGE = 1000.0
 """Numbers as large as that stand for minus infinity where a mask fills them in; a kernel may take infinity itself."""
 _LOSSES = {"nll_loss_forward", "nll_loss2d_forward"}
-_FAR: tuple[Values, ...] = ("beyond", "huge", "far below", "far above")
+_FAR: tuple[Values, ...] = ("beyond", "huge", *ONE_SIDED)
 _FAINT = 1e-3
 """Root mean square of an answer to values far out that is next to nothing: a logarithm of one and little more is
 rounding in an honest kernel, which computes it as it does any other."""

@@ -18,7 +18,7 @@ from torch import nn
 
 from tritonsmith.tasks.dry import chooses, picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.values import check_kinds, continuous, finite, leaves, map_tensors
+from tritonsmith.tasks.values import ONE_SIDED, check_kinds, continuous, finite, leaves, map_tensors
 from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics
@@ -356,7 +356,7 @@ class Draws:
             model = self.model(variant)
             faint = variant.factor < 1.0 or variant.values == "small"
             truth = truth_of(model, inputs, wide=wide)
-            slices = not faint and variant.values not in ("rising", "far below", "far above")
+            slices = not faint and variant.values not in ("rising", *ONE_SIDED)
             truth = replace(truth, faint=slices, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)
