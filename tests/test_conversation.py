@@ -12,7 +12,7 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.verify.conversation import Conversation, RunnerFailed
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.process import queued, wire
-from tritonsmith.verify.process.stable import Stable, Warm
+from tritonsmith.verify.process.stable import Stable
 from tritonsmith.verify.process.zygote import Runner
 
 BUSY = "END = 6_000_000\nwhile END > 0:\n    END -= 1\n"
@@ -51,7 +51,7 @@ class Gone:
     def __init__(self, gone: int) -> None:
         self.left, self._theirs = gone, list[socket.socket]()
 
-    def take(self) -> Warm:
+    def take(self) -> Runner:
         ours, theirs = socket.socketpair()
         if self.left > 0:
             theirs.close()
@@ -59,9 +59,9 @@ class Gone:
             wire.send(theirs, {"loaded": True})
         self.left -= 1
         self._theirs.append(theirs)
-        return Warm(Runner(os.getpid(), ours, None, served=3))
+        return Runner(os.getpid(), ours, None, served=3)
 
-    def end(self, warm: Warm) -> int:
+    def end(self, warm: Runner) -> int:
         return -signal.SIGKILL
 
 

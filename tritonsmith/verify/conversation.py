@@ -21,7 +21,7 @@ from tritonsmith.verify.process.ipc import Windows, extent
 from tritonsmith.verify.process.limits import runner_limits
 from tritonsmith.verify.process.queued import Stopwatch
 from tritonsmith.verify.process.raised import lacks_memory
-from tritonsmith.verify.process.stable import Stable, Warm
+from tritonsmith.verify.process.stable import Stable
 from tritonsmith.verify.process.zygote import Runner, Zygote
 
 SPARE_BYTES = 1 << 20
@@ -64,7 +64,7 @@ class Conversation:
         self._state: dict[str, Literal["asked", "answered", "unchanged"]] = {}
         """By mode what is known of its runner: that it was asked, and gave no answer or a worse one than a candidate's
         exception; that it answered; or that it said last that the candidate had not changed its process."""
-        self._warm: Warm | None = None
+        self._warm: Runner | None = None
         self._left: float | None = None
         self._scarce = scarce
         self._doing = ""
@@ -84,7 +84,7 @@ class Conversation:
             if self._loaded_warm(self._stable, mode, header):
                 return
             self._warm = self._stable.take()
-            self._runners[mode] = self._warm.runner
+            self._runners[mode] = self._warm
         elif self._idle is not None and self._loaded(self._idle, mode, header):
             return
         else:
@@ -107,7 +107,7 @@ class Conversation:
     def _loaded_warm(self, stable: Stable, mode: str, header: dict[str, object]) -> bool:
         """The same on a GPU, where one may have served before, or have waited for long."""
         self._warm = stable.take()
-        self._runners[mode] = self._warm.runner
+        self._runners[mode] = self._warm
         self._start_clock()
         return self._answered(mode, header)
 
@@ -192,8 +192,8 @@ class Conversation:
         """End a mode's runner."""
         if (runner := self._runners.pop(mode, None)) is None:
             return
-        if self._warm is not None and runner is self._warm.runner and self._stable is not None:
-            self._stable.end(self._warm)
+        if runner is self._warm and self._stable is not None:
+            self._stable.end(runner)
             self._warm = None
         else:
             self._zygotes[mode].end(runner)
@@ -259,8 +259,8 @@ class Conversation:
 
     def _post_mortem(self, mode: str, error: wire.WireError) -> Finding:
         runner = self._runners.pop(mode)
-        if self._warm is not None and runner is self._warm.runner and self._stable is not None:
-            status, self._warm = self._stable.end(self._warm), None
+        if runner is self._warm and self._stable is not None:
+            status, self._warm = self._stable.end(runner), None
         else:
             status = self._zygotes[mode].end(runner)
         if not isinstance(error, wire.Closed):  # its status is then that of having been ended here

@@ -8,10 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from tritonsmith.verify.process import ipc, scratch, wire
+from tritonsmith.verify.process import scratch, wire
 from tritonsmith.verify.process.raised import lacks_memory
 from tritonsmith.verify.process.zygote import Runner, Zygote
 from tritonsmith.verify.sandbox import Limits
@@ -23,28 +22,20 @@ _PAUSE = 0.5
 """Seconds until a start is tried again for which the GPU had no memory left; what others plan with comes back."""
 
 
-@dataclass
-class Warm:
-    """A runner with a CUDA context."""
-
-    runner: Runner
-    windows: ipc.Windows = field(default_factory=ipc.Windows)
-
-
 class Stable:
     """Keeps `spare` runners ready beyond those in use; usable from several threads."""
 
     def __init__(self, zygote: Zygote, limits: Callable[[Path], Limits], gpu: int, pooled: bool, spare: int) -> None:
         self._zygote, self._limits, self._gpu = zygote, limits, gpu
         self._pooled, self._spare = pooled, spare
-        self._idle: list[Warm] = []
+        self._idle: list[Runner] = []
         # A start that ends at once is told of in the thread that asked for it, which holds the lock.
         self._lock = threading.RLock()
         # One at a time: contexts that are created side by side queue in the driver and take as long.
         self._starter = ThreadPoolExecutor(2, thread_name_prefix="tritonsmith-warm")
-        self._starting: list[Future[Warm]] = []
+        self._starting: list[Future[Runner]] = []
 
-    def take(self) -> Warm:
+    def take(self) -> Runner:
         """A warm runner, for one candidate."""
         with self._lock:
             # What failed before says nothing of now.
@@ -57,19 +48,18 @@ class Stable:
                 self._start()
         return warm if warm is not None else future.result()  # type: ignore[union-attr]
 
-    def give_back(self, warm: Warm, clean: bool) -> None:
+    def give_back(self, warm: Runner, clean: bool) -> None:
         """Take a runner back; one that is not clean, or has served long enough, is ended."""
-        warm.runner.served += 1
-        if clean and self._pooled and warm.runner.served < MOST:
+        warm.served += 1
+        if clean and self._pooled and warm.served < MOST:
             with self._lock:
                 self._idle.append(warm)
         else:
             self.end(warm)
 
-    def end(self, warm: Warm) -> int:
+    def end(self, warm: Runner) -> int:
         """End a runner; returns its status (negative = signal)."""
-        warm.windows.close()
-        return self._zygote.end(warm.runner)
+        return self._zygote.end(warm)
 
     def close(self) -> None:
         """End the runners that wait."""
@@ -84,7 +74,7 @@ class Stable:
         future = self._starter.submit(self._new)
         self._starting.append(future)
 
-        def ready(done: Future[Warm]) -> None:
+        def ready(done: Future[Runner]) -> None:
             with self._lock:
                 if done in self._starting and not done.cancelled() and done.exception() is None:
                     self._starting.remove(done)
@@ -92,15 +82,15 @@ class Stable:
 
         future.add_done_callback(ready)
 
-    def _new(self) -> Warm:
+    def _new(self) -> Runner:
         deadline = time.monotonic() + _WARM_SECONDS
         while True:
             folder = scratch.new()
-            warm = Warm(self._zygote.start(self._limits(folder), folder, self._gpu))
+            warm = self._zygote.start(self._limits(folder), folder, self._gpu)
             error: object
             try:
-                wire.send(warm.runner.channel, {"do": "warm"}, None, deadline)
-                reply, _ = wire.receive(warm.runner.channel, deadline)
+                wire.send(warm.channel, {"do": "warm"}, None, deadline)
+                reply, _ = wire.receive(warm.channel, deadline)
                 if "error" not in reply:
                     return warm
                 error = reply["error"]
