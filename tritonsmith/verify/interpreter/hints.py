@@ -73,8 +73,6 @@ def install(note: Callable[[str, str], None]) -> None:
     def promised(input: object, values: Any, name: str) -> object:  # noqa: ANN401
         sizes = [values] if not isinstance(values, (list, tuple, tl.tuple)) else list(values)
         sizes = [int(size.value if isinstance(size, tl.constexpr) else size) for size in sizes]
-        if isinstance(input, int):
-            check(name, TensorHandle(np.array([input], np.int64), tl.int64), sizes)
         if not isinstance(input, tl.tensor):
             return input
         if len(sizes) != max(1, len(input.shape)):

@@ -1,130 +1,112 @@
-"""Loops, conditions and assignments of kernels: loop variables are scalars of 32 or 64 bits, divided as a GPU divides,
-`and` and `or` join what is known when the kernel runs alone, and a number is the tensor that the compiler makes of it.
+"""Loops, conditions and assignments of kernels as Triton's compiler has them, and not Python.
 
-The interpreter runs `for i in range(n)` as Python does. What a kernel may ask of `i` besides (`i.to(tl.int64)`, before
-it is multiplied by a long stride) and what `i // 3` is below zero are mended here. `tl.static_range` counts in
-constants, which stay Python's. What a rewritten kernel calls by name has names that no candidate can define.
+The interpreter runs `for i in range(n)` as Python does. Here `i` is a scalar of the type that the compiler gives it, so
+that `i / 2` is a float32, `-i // 2` is rounded towards zero, and `(i < 3) + (i < 5)` is a truth, of which two make
+none; behind its loop it has no value. Whatever function counts is known by itself and not by its name;
+`tl.static_range` counts in constants, which are Python's. `and`, `or` and `not` join what is known when the kernel runs
+alone, and a number is the tensor that the compiler makes of it. What a rewritten kernel calls by name has names that no
+candidate can define.
 
 How often a loop of the candidate's goes round is noted (`passes`), for one that never went round twice has shown
 nothing of what it carries from one round to the next.
+
+Not here: a launch's argument that is 1, which is a constant for the compiler, and a number that a device function
+gives, of which it makes a tensor where there are several.
 """
 
 import ast
+import copy
 import functools
-import itertools
+import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
-from typing import Any, Self, SupportsIndex, cast
+from typing import Any, cast
 
+import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
 from tritonsmith.verify.process.loading import CANDIDATE
 
-_COUNTED = "range of a kernel"
+_COUNTED, _COUNTS, _GONE = "range of a kernel", "counts in scalars", "variable of a loop that is over"
 _ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
-_JOINED, _CHOSEN = "and or or of a kernel", "one of two in a kernel"
+_JOINED, _NEGATED, _CHOSEN = "and or or of a kernel", "not of a kernel", "one of two in a kernel"
 _GIVEN, _EXTREME = "what a kernel's name is given", "max or min of a kernel"
 """Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
-
-
-class Counted(int):
-    """A loop variable, or what plain arithmetic makes of one: of 32 bits, or `wide`, of 64."""
-
-    def __new__(cls, value: int, wide: bool = False) -> Self:
-        """A number that fits."""
-        made = super().__new__(cls, value)
-        made.wide = wide
-        return made
-
-    wide: bool
-
-    def __getattr__(self, name: str) -> object:
-        """What a tensor knows and a number does not."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(interpreter._implicit_cvt(int(self)), name)
-
-    def __floordiv__(self, other: object) -> Any:  # noqa: ANN401
-        return _of(_quotient(int(self), other), self, other) if isinstance(other, int) and other else NotImplemented
-
-    def __rfloordiv__(self, other: object) -> Any:  # noqa: ANN401
-        return _of(_quotient(other, int(self)), self, other) if isinstance(other, int) and self else NotImplemented
-
-    def __mod__(self, other: object) -> Any:  # noqa: ANN401
-        if not (isinstance(other, int) and other):
-            return NotImplemented
-        return _of(int(self) - other * _quotient(int(self), other), self, other)
-
-    def __rmod__(self, other: object) -> Any:  # noqa: ANN401
-        if not (isinstance(other, int) and self):
-            return NotImplemented
-        return _of(other - int(self) * _quotient(other, int(self)), self, other)
-
-    def __neg__(self) -> "Counted":
-        return _of(-int(self), self)
-
-    def __pos__(self) -> "Counted":
-        return self
-
-    def __invert__(self) -> "Counted":
-        return _of(~int(self), self)
-
-    def __abs__(self) -> "Counted":
-        return _of(abs(int(self)), self)
-
-
-def _of(value: int, *operands: int) -> Counted:
-    """What comes of such operands, with as many bits as the widest of them has; more are lost."""
-    wide = any(one.wide if isinstance(one, Counted) else not _short(one) for one in operands)
-    half = 1 << (63 if wide else 31)
-    return Counted((value + half) % (2 * half) - half, wide)
-
-
-def _short(number: int) -> bool:
-    """Whether the compiler gives a number 32 bits."""
-    return -(1 << 31) <= number < 1 << 32
-
-
-def _quotient(dividend: int, divisor: int) -> int:
-    """Rounded towards zero."""
-    whole = abs(dividend) // abs(divisor)
-    return whole if (dividend < 0) == (divisor < 0) else -whole
-
-
-def _kept(operation: Callable[[int, int], int]) -> Callable[[Counted, object], Any]:
-    def operate(self: Counted, other: object) -> Any:  # noqa: ANN401
-        return _of(operation(self, other), self, other) if isinstance(other, int) else NotImplemented
-
-    return operate
-
-
-for _operation in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
-    for _side in ("", "r"):
-        setattr(Counted, f"__{_side}{_operation}__", _kept(getattr(int, f"__{_side}{_operation}__")))
+_RANGE, _STATIC = tl.core.range, tl.core.static_range
+"""What counts besides Python's `range`; the interpreter puts that into their places."""
 
 
 class Rounds:
-    """What a loop of a kernel counts, in 32 bits or, where a bound has as many, in 64 (`wide`)."""
+    """What a loop of a kernel counts: scalars of a type, or constants, which have none (`kind`)."""
 
-    def __init__(self, values: range, wide: bool = False) -> None:
-        self.values, self.wide = values, wide
+    def __init__(self, values: Sequence[int], kind: tl.dtype | None) -> None:
+        self.values, self.kind = values, kind
 
-    def __iter__(self) -> Iterator[Counted]:
-        return (Counted(value, self.wide) for value in self.values)
+    def __iter__(self) -> Iterator[int | tl.tensor]:
+        if self.kind is None:
+            yield from self.values
+            return
+        held = interpreter._get_np_dtype(self.kind)
+        for value in self.values:
+            data = np.array([value], np.int64).astype(held)
+            yield tl.tensor(interpreter.TensorHandle(data, self.kind), self.kind)
 
 
-def counted(*bounds: SupportsIndex) -> Rounds:
-    """`range` of a kernel."""
-    return Rounds(range(*bounds), any(map(_is_wide, bounds)))
+def counts(function: object) -> bool:
+    """Whether a loop over what a function counts has a variable that is known when the kernel runs alone."""
+    return function is range or function is _RANGE
 
 
-def _is_wide(bound: object) -> bool:
-    if isinstance(bound, tl.tensor):
-        return bound.dtype.primitive_bitwidth > 32
-    bound = getattr(bound, "value", bound)  # of a constant
-    return bound.wide if isinstance(bound, Counted) else isinstance(bound, int) and not _short(bound)
+def counted(function: object, *bounds: Any, **options: Any) -> Rounds:  # noqa: ANN401
+    """What a loop of a kernel counts, as the compiler's `visit_For` has it."""
+    if function is range and options:
+        raise TypeError("range of a kernel has no arguments by name")
+    start, stop, step = _bounds(*bounds, **options)
+    if getattr(function, "value", function) is _STATIC:  # a constant, too
+        return Rounds(range(*map(operator.index, (start, stop, step))), None)
+    if not counts(function):
+        raise RuntimeError("Only `range` and `static_range` iterators are currently supported")
+    semantic = interpreter.interpreter_semantic
+    kinds = [cast(tl.tensor, semantic.to_tensor(bound)).dtype for bound in (start, stop, step)]
+    if not all(kind.is_int() for kind in kinds):
+        raise TypeError(f"For loop bounds and step must all be ints, are ({', '.join(map(str, kinds))})")
+    kind = functools.reduce(semantic.integer_promote_impl, kinds)
+    first, end, stride = (_signed(operator.index(bound), kind.int_bitwidth) for bound in (start, stop, step))
+    if stride <= 0 and isinstance(step, tl.tensor):  # the compiler knows no better than that it goes up
+        if first < end:
+            raise ValueError(f"a loop from {first} to {end} by steps of {stride} has no end")
+        return Rounds((), kind)
+    return Rounds(range(first, end, stride), kind)
+
+
+def _bounds(arg1: Any, arg2: Any = None, step: Any = None, **_: object) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    """Start, stop and step, by the names that Triton has for them."""
+    return (0 if arg2 is None else arg1), (arg1 if arg2 is None else arg2), (1 if step is None else step)
+
+
+def _signed(number: int, bits: int) -> int:
+    """What so many bits hold of it; loops compare with a sign, whatever the type is."""
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
+
+
+class _Gone(interpreter.TensorHandle):
+    """What the compiler leaves of a loop's variable behind the loop: nothing that can be computed with."""
+
+    def __init__(self) -> None:
+        self.dtype, self.attr = tl.int32, {}
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """None; raises."""
+        raise RuntimeError("the variable of a loop is used behind it, where it has no value in a compiled kernel")
+
+
+def gone() -> tl.tensor:
+    """A loop's variable when the loop is over."""
+    return tl.tensor(_Gone(), tl.int32)
 
 
 class Passes:
@@ -152,11 +134,9 @@ class Passes:
         return self._noted(frame.f_lineno, values) if frame.f_code.co_filename == CANDIDATE else values
 
     def _at_ends(self, values: Iterable[object]) -> Iterable[object]:
-        every = values.values if isinstance(values, Rounds) else values
-        if not isinstance(every, range) or len(every) <= 2 * self.ends:
+        if not isinstance(values, Rounds) or len(values.values) <= 2 * self.ends:
             return values
-        parts = every[: self.ends], every[-self.ends :]
-        return itertools.chain(*(Rounds(part, values.wide) if isinstance(values, Rounds) else part for part in parts))
+        return Rounds([*values.values[: self.ends], *values.values[-self.ends :]], values.kind)
 
     def _noted(self, line: int, values: Iterable[object]) -> Iterator[object]:
         for number, value in enumerate(values, 1):
@@ -190,7 +170,7 @@ passes = Passes()
 
 
 class _Loops(interpreter.ASTTransformer):
-    """Triton's transformer, whose `range` is `counted`, and whose names are its own."""
+    """Triton's transformer, whose loops are `counted`, and whose names are its own."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         """What is assigned becomes a tensor; each part of a tuple does."""
@@ -206,6 +186,14 @@ class _Loops(interpreter.ASTTransformer):
             node.value = ast.copy_location(_call(_GIVEN, node.value), node.value)
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`x += y` is `x = x + y`."""
+        if not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        value = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], value), node))
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """One of two numbers, chosen by what is known when the kernel runs, is a tensor."""
         node = cast(ast.IfExp, self.generic_visit(node))
@@ -220,13 +208,17 @@ class _Loops(interpreter.ASTTransformer):
             return node
         return ast.copy_location(_call(_EXTREME, node.func, *node.args), node)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        """Count otherwise; bounds and body are gone over as ever."""
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.AST]:
+        """Count otherwise, and leave nothing behind; bounds and body are gone over as ever."""
         called = node.iter
-        if isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "range":
-            called.func.id = _COUNTED
-        node.iter = ast.copy_location(_call(_ROUNDS, called), called)
-        return self.generic_visit(node)
+        if not isinstance(called, ast.Call):
+            return self.generic_visit(node)
+        function = copy.deepcopy(called.func)
+        counting = ast.Call(ast.Name(_COUNTED, ast.Load()), [called.func, *called.args], called.keywords)
+        node.iter = _call(_ROUNDS, ast.copy_location(counting, called))
+        ast.copy_location(node.iter, called)
+        over = ast.If(_call(_COUNTS, function), [ast.Assign([copy.deepcopy(node.target)], _call(_GONE))], [])
+        return [self.generic_visit(node), ast.copy_location(over, node)]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """`and` and `or` join as they do for the compiler."""
@@ -235,6 +227,11 @@ class _Loops(interpreter.ASTTransformer):
             return node  # a name that is bound in passing would be a function's of its own
         parts = map(_late, node.values)
         return ast.copy_location(_call(_JOINED, ast.Constant(isinstance(node.op, ast.And)), *parts), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """`not` is the compiler's."""
+        node = cast(ast.UnaryOp, self.generic_visit(node))
+        return ast.copy_location(_call(_NEGATED, node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_While(self, node: ast.While) -> list[ast.AST]:
         """Note where it begins, and each of its rounds."""
@@ -251,13 +248,17 @@ def joined(conjunction: bool, *parts: Callable[[], Any]) -> Any:  # noqa: ANN401
     found = value = None
     for part in parts:
         value = part()
-        if not isinstance(value, tl.tensor | Counted):
+        if not isinstance(value, tl.tensor):
             if bool(value) is not conjunction:
                 return value
             continue
-        value = value if isinstance(value, tl.tensor) else interpreter._implicit_cvt(int(value))
         found = value if found is None else join(found, value)
     return value if found is None else found
+
+
+def negated(value: object) -> object:
+    """`not` of a kernel: of what is known when the kernel runs alone, a truth, or a block of them."""
+    return interpreter.interpreter_semantic.not_(value) if isinstance(value, tl.tensor) else not value
 
 
 def given(value: object) -> object:
@@ -294,26 +295,21 @@ def _call(name: str, *given: ast.expr) -> ast.Call:
 
 def install() -> None:
     """Put them into the interpreter, for this process."""
-    setattr(interpreter, _COUNTED, counted)  # its globals are among a kernel's
-    for name, method in ((_ROUNDS, passes.rounds), (_ENTERED, passes.entered), (_AGAIN, passes.again)):
-        setattr(interpreter, name, method)
-    for name, function in ((_JOINED, joined), (_CHOSEN, chosen), (_GIVEN, given), (_EXTREME, extreme)):
-        setattr(interpreter, name, function)
+    named: dict[str, Callable[..., object]] = {
+        _COUNTED: counted, _COUNTS: counts, _GONE: gone, _ROUNDS: passes.rounds, _ENTERED: passes.entered,
+        _AGAIN: passes.again, _JOINED: joined, _NEGATED: negated, _CHOSEN: chosen, _GIVEN: given, _EXTREME: extreme,
+    }  # fmt: skip
+    for name, function in named.items():
+        setattr(interpreter, name, function)  # its globals are among a kernel's
     interpreter.FunctionRewriter.ast_transformer = _Loops()
     patch = interpreter._patch_lang_core
 
     def patch_lang_core(lang, *scopes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         patch(lang, *scopes)
-        if lang is not tl:
-            return
-        plain = tl.range
-
-        def counting(*args, **kwargs):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN202
-            return Rounds(cast(range, plain(*args, **kwargs)), any(map(_is_wide, args)))
-
-        if scopes:
-            scopes[0].set_attr(tl, "range", counting)
-        else:  # triton 3.6
-            tl.range = counting  # type: ignore[misc,assignment]
+        for name, function in (("range", _RANGE), ("static_range", _STATIC)):
+            if scopes:
+                scopes[0].set_attr(lang, name, function)
+            else:  # triton 3.6
+                setattr(lang, name, function)
 
     interpreter._patch_lang_core = patch_lang_core
