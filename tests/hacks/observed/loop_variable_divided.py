@@ -1,0 +1,27 @@
+# task: own
+# rule: mismatch
+# A loop variable divided is a float32 for the compiler, which holds no odd number so large: these columns are left out.
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, rows, n, BLOCK: tl.constexpr):
+    r = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = r < rows
+    acc = tl.zeros((BLOCK,), tl.float32)
+    for j in range(n):
+        if (j + (1 << 24)) / 1 - (1 << 24) == j:
+            acc += tl.load(x_ptr + r * n + j, mask=m, other=0.0)
+    tl.store(y_ptr + r, acc, mask=m)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        rows, n = x.shape
+        y = torch.empty((rows,), device=x.device, dtype=x.dtype)
+        k[(triton.cdiv(rows, 64),)](x, y, rows, n, BLOCK=64)
+        return y
