@@ -11,12 +11,14 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from judging import DOUBLE, HEAD, KERNEL, double
 from serving import Reply, asked, completion, serving
 
 from tritonsmith import jsonl
+from tritonsmith.config import VerifyConfig
 from tritonsmith.data.distill import Row, Sampling, Teacher, distill, pair, read
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.endpoint import Answer, Budget, BudgetSpent, Endpoint, EndpointError
@@ -130,6 +132,49 @@ def test_a_task_that_has_changed_is_asked_again(tmp_path: Path) -> None:
         distill(TASKS[:1], Endpoint(server.url), Referee(), tmp_path)
         changed = TASKS[1].model_copy(update={"id": TASKS[0].id})
         assert distill([changed], Endpoint(server.url), Referee(), tmp_path).asked == 1
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ({"sampling": Sampling(temperature=0.2)}, "temperature 0.8, not 0.2"),
+        ({"style": "full"}, "style 'bare', not 'full'"),
+        ({"verify": VerifyConfig(policy="lenient")}, "policy 'strict', not 'lenient'"),
+    ],
+)
+def test_a_folder_of_other_settings_is_one_line(tmp_path: Path, others: dict[str, Any], told: str) -> None:
+    with serving(lambda number, body: completion(RIGHT)) as server:
+        distill(TASKS[:1], Endpoint(server.url), Referee(), tmp_path)
+        with pytest.raises(UserError) as caught:
+            distill(TASKS, Endpoint(server.url), Referee(), tmp_path, **others)
+        assert len(server.asked) == 1
+    assert told in str(caught.value) and "give another --out" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["another", None])
+def test_a_folder_of_another_teacher_is_one_line(tmp_path: Path, name: str | None) -> None:
+    """Named, or the only one at its server."""
+    with serving(lambda number, body: completion(RIGHT)) as server:
+        distill(TASKS[:1], Endpoint(server.url), Referee(), tmp_path)
+    with serving(lambda number, body: completion(RIGHT), models=("another",)) as server:
+        with pytest.raises(UserError, match="teacher 'teacher', not 'another'"):
+            distill(TASKS, Endpoint(server.url, name), Referee(), tmp_path)
+        assert not server.asked
+
+
+def test_a_teacher_that_never_answered_binds_nobody(tmp_path: Path) -> None:
+    with serving(lambda number, body: completion(RIGHT) if body["model"] == "teacher" else (404, {})) as server:
+        with pytest.raises(EndpointError, match="no such path or model"):
+            distill(TASKS, Endpoint(server.url, "taecher"), Referee(), tmp_path)
+        assert distill(TASKS, Endpoint(server.url, "teacher"), Referee(), tmp_path).kept == 4
+
+
+def test_tasks_and_samples_may_be_added_to_a_folder(tmp_path: Path) -> None:
+    with serving(lambda number, body: completion(RIGHT)) as server:
+        distill(TASKS[:1], Endpoint(server.url), Referee(), tmp_path)
+        counts = distill(TASKS[:2], Endpoint(server.url, "teacher"), Referee(), tmp_path, Sampling(samples=2))
+    assert (counts.known, counts.asked) == (1, 3)
+    assert {row.teacher for row in read(tmp_path / "pairs.jsonl")} == {"teacher"}
 
 
 def test_a_server_that_dies_leaves_what_it_gave_and_the_next_call_goes_on(tmp_path: Path) -> None:

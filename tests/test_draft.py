@@ -117,5 +117,5 @@ def test_nothing_works_on_once_it_was_killed(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_build_is_a_line(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text('{"tasks": "graphs", "contrastive": false}')
-    with pytest.raises(UserError, match="holds drafts of other settings"):
+    with pytest.raises(UserError, match="holds what another command or version made"):
         draft.draft(tmp_path, 10)

@@ -179,7 +179,15 @@ def data_distill(
     teacher = Endpoint.of(config.endpoint)
     sampling = distill.Sampling(samples=samples, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed)
     with Verifier(config.verify, extensions=config.extensions) as verifier:
-        counts = distill.distill(load_spec(tasks), teacher, verifier, out, sampling)
+        counts = distill.distill(
+            load_spec(tasks),
+            teacher,
+            verifier,
+            out,
+            sampling,
+            verify=config.verify,
+            extensions=config.extensions,
+        )
     failed = counts.wanted - counts.known - counts.asked
     if failed:
         typer.echo(f"{failed} questions failed ({teacher.trouble}); the same command asks again", err=True)

@@ -117,6 +117,30 @@ class Endpoint:
             budget=Budget(section.max_requests, section.max_tokens),
         )
 
+    def name(self) -> str:
+        """The model's name there; raises EndpointError where none is given and the server does not say one."""
+        return self.model or asyncio.run(self._only_model())
+
+    def _client(self) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            base_url=self.url, api_key=self.key or "none", timeout=self.timeout, max_retries=self.retries
+        )
+
+    async def _only_model(self) -> str:
+        """The name of the only model that is served."""
+        try:
+            async with self._client() as client:
+                names = [model.id for model in (await client.models.list()).data]
+        except openai.APIStatusError as error:
+            raise EndpointError(f"{self.url}: does not say which models it serves ({said(error)}); name one") from error
+        except openai.APIConnectionError as error:
+            raise EndpointError(f"{self.url}: cannot be reached: {cause(error)}") from error
+        except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # junk, in whatever form
+            raise EndpointError(f"{self.url}: does not say which models it serves; name one") from error
+        if len(names) != 1:
+            raise EndpointError(f"{self.url}: serves {', '.join(names) or 'no model'}; name one")
+        return names[0]
+
     def answers(
         self, questions: Iterable[Question], on_answer: Callable[[int, Answer], None] | None = None
     ) -> Generator[tuple[int, Answer], None, None]:
@@ -220,7 +244,7 @@ class _Talk:
         settings.refused.clear()
         self.dropped: set[str] = set()
         """Parameters that this server does not take."""
-        self.model = settings.model or ""
+        self.model = ""
         self.loop = asyncio.new_event_loop()
         self.main: asyncio.Task[None] = self.loop.create_task(self._ask_all())
 
@@ -249,17 +273,9 @@ class _Talk:
             self.loop.call_soon_threadsafe(self.main.cancel)
 
     async def _ask_all(self) -> None:
-        settings = self.settings
-        client = openai.AsyncOpenAI(
-            base_url=settings.url,
-            api_key=settings.key or "none",
-            timeout=settings.timeout,
-            max_retries=settings.retries,
-        )
-        async with client, asyncio.TaskGroup() as group:
-            if not self.model:
-                self.model = await self._only_model(client)
-            for _ in range(settings.concurrency):
+        async with self.settings._client() as client, asyncio.TaskGroup() as group:
+            self.model = self.settings.model or await self.settings._only_model()
+            for _ in range(self.settings.concurrency):
                 group.create_task(self._ask_on(client))
 
     async def _ask_on(self, client: openai.AsyncOpenAI) -> None:
@@ -341,18 +357,3 @@ class _Talk:
         """Raise EndpointError for what asking again does not change."""
         if error.status_code in _FOR_GOOD:
             raise EndpointError(f"{self.settings.url}: {_FOR_GOOD[error.status_code]} ({said(error)})") from error
-
-    async def _only_model(self, client: openai.AsyncOpenAI) -> str:
-        """The name of the only model that is served."""
-        url = self.settings.url
-        try:
-            names = [model.id for model in (await client.models.list()).data]
-        except openai.APIStatusError as error:
-            raise EndpointError(f"{url}: does not say which models it serves ({said(error)}); name one") from error
-        except openai.APIConnectionError as error:
-            raise EndpointError(f"{url}: cannot be reached: {cause(error)}") from error
-        except (openai.APIError, ValueError, AttributeError, TypeError) as error:  # junk, in whatever form
-            raise EndpointError(f"{url}: does not say which models it serves; name one") from error
-        if len(names) != 1:
-            raise EndpointError(f"{url}: serves {', '.join(names) or 'no model'}; name one")
-        return names[0]

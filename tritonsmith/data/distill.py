@@ -2,7 +2,8 @@
 
 `Teacher` asks for one task, as every source of answers does; `distill` asks for many side by side and judges while it
 waits. Its folder holds `answers.jsonl` (all that the teacher wrote, right or wrong: it was paid for), `records.jsonl`
-(the verdicts) and `pairs.jsonl` (the rows that `sft.data` takes). Killed at any moment, the same call goes on.
+(the verdicts), `pairs.jsonl` (the rows that `sft.data` takes) and `settings.json` (whose they are). Killed at any
+moment, the same call goes on.
 
 Does not choose tasks, prompts or teachers, and does not split: `data.build` does.
 """
@@ -14,15 +15,17 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tritonsmith import evaluate, jsonl
+from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.data.pair import Miss, Pair
 from tritonsmith.data.split import told
+from tritonsmith.data.store import agree
 from tritonsmith.endpoint import Answer, Endpoint, EndpointError, Question
 from tritonsmith.errors import UserError
 from tritonsmith.extract import extract
@@ -60,6 +63,26 @@ class Sampling:
     seed: int = 0
 
 
+class Settings(BaseModel):
+    """What makes the answers and verdicts of two calls alike; tasks and samples may be added."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    teacher: str
+    asked: Style
+    """The style of the teacher's prompts."""
+    style: Style
+    """That of the kept ones."""
+    temperature: float
+    top_p: float
+    max_new_tokens: int
+    seed: int
+    policy: str
+    target: str
+    multi_input: bool
+    """Whether answers were tried on other sizes, values and precisions (extension 1)."""
+
+
 class Row(BaseModel):
     """One kept pair, in TRL's conversational prompt/completion form, with where it came from."""
 
@@ -76,7 +99,7 @@ class Row(BaseModel):
     source: str = "distill"
     """Which source of answers it is from."""
     teacher: str
-    """The teacher's name at its endpoint; empty where it was the only one there."""
+    """The teacher's name at its endpoint."""
     plan: str
     kernel: str
 
@@ -135,25 +158,43 @@ def distill(
     out: Path,
     sampling: Sampling = Sampling(),
     style: Style = "bare",
+    *,
+    verify: VerifyConfig | None = None,
+    extensions: ExtensionsConfig | None = None,
 ) -> Counts:
     """Ask, judge and keep; `style` is that of the kept prompts, the teacher's own is `endpoint.prompt_style`.
 
-    The budget counts what was spent on this folder before. Raises EndpointError where the server fails or the budget
-    is spent, when every answer there is has been judged and kept; UserError where another process works on the folder
-    or it cannot be written.
+    `verify` and `extensions` are what `verifier` judges by. The budget counts what was spent on this folder before.
+    Raises EndpointError at once where no teacher is named and the server does not say its name, and where the server
+    fails or the budget is spent, when every answer there is has been judged and kept; UserError where the folder was
+    begun with another teacher or other settings, another process works on it, or it cannot be written.
     """
+    judged, inputs = verify or VerifyConfig(), extensions or ExtensionsConfig()
+    asked = {key: value for key, value in asdict(sampling).items() if key != "samples"}
     with _alone(out):
-        return _Work(tasks, endpoint, out, sampling, style).done(verifier)
+        settings = Settings(
+            teacher=endpoint.name(),
+            asked=endpoint.prompt_style,
+            style=style,
+            **asked,
+            policy=judged.policy,
+            target=judged.target,
+            multi_input=inputs.multi_input,
+        )
+        begun = (out / "answers.jsonl").exists()
+        agree(out, settings, "answers of another teacher or other settings", begun)
+        return _Work(tasks, endpoint, out, sampling, settings).done(verifier)
 
 
 class _Work:
     """One call on one folder."""
 
-    def __init__(self, tasks: Sequence[Task], endpoint: Endpoint, out: Path, sampling: Sampling, style: Style) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], endpoint: Endpoint, out: Path, sampling: Sampling, settings: Settings
+    ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.endpoint, self.sampling = endpoint, sampling
-        self.style: Style = style
-        self.out = out
+        self.out, self.settings = out, settings
         self.wanted = [(task.id, sample) for task in tasks for sample in range(sampling.samples)]
         self.answers = dict(self._on_file())
         self.records = {(row.task, row.sample): row for row in _valid(out / "records.jsonl", Record)}
@@ -236,13 +277,13 @@ class _Work:
             return
         self.kept.add((task.id, answer.source))
         row = Row(
-            prompt=messages(task, self.style),
+            prompt=messages(task, self.settings.style),
             completion=[{"role": "assistant", "content": render_completion(answer.plan, answer.source)}],
             task=task.id,
             graph=told(task),
             level=task.level,
             sample=record.sample,
-            teacher=self.endpoint.model or "",
+            teacher=self.settings.teacher,
             plan=answer.plan,
             kernel=answer.source,
         )

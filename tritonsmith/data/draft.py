@@ -17,15 +17,14 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 from datasets import Dataset, Features, List, Value, disable_progress_bars
 from pebble import ProcessExpired, ProcessPool
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from tritonsmith import jsonl
 from tritonsmith.cores import cores
 from tritonsmith.data.draw import Drawing
 from tritonsmith.data.pair import Pair
 from tritonsmith.data.sources import source
 from tritonsmith.data.split import split_of
-from tritonsmith.data.store import said
+from tritonsmith.data.store import agree, said
 from tritonsmith.data.suite import of_suite, suite_forms
 from tritonsmith.data.work import start
 from tritonsmith.data.workers import DRAW_SECONDS, PRELOADED, RENEWAL
@@ -93,7 +92,7 @@ def draft(
     folder = out / "train"
     with said(out):
         folder.mkdir(parents=True, exist_ok=True)
-    _agree(out / "settings.json", settings)
+    agree(out, settings, "drafts of other settings")
     for left in folder.glob("*.partial"):
         left.unlink()
     suite = suite_forms()
@@ -103,19 +102,6 @@ def draft(
             found += count
             advance(count)
     return found
-
-
-def _agree(path: Path, settings: Settings) -> None:
-    """Keep the settings of the first call; another one's must be the same."""
-    if not path.exists():
-        jsonl.write(path, settings.model_dump_json())
-        return
-    try:
-        before = Settings.model_validate_json(path.read_text())
-    except ValidationError:
-        before = None  # what `build` wrote, for one
-    if before != settings:
-        raise UserError(f"{path.parent} holds drafts of other settings; take another folder or remove it")
 
 
 def _shards(folder: Path, settings: Settings, suite: frozenset[str], n: int, width: int) -> Iterator[int]:

@@ -124,19 +124,7 @@ class Store:
 
     def agree(self, settings: Settings) -> None:
         """Note the settings of a new build; raises UserError where the folder holds another one."""
-        path = self.out / "settings.json"
-        if not path.exists():
-            with said(self.out):
-                jsonl.write(path, settings.model_dump_json(indent=2))
-            return
-        try:
-            there = Settings.model_validate_json(path.read_text())
-        except ValidationError as error:
-            raise UserError(f"{path} is not what a build wrote; give another --out") from error
-        differ = [key for key, value in there if value != getattr(settings, key)]
-        if differ:
-            words = ", ".join(f"{key} {getattr(there, key)!r}, not {getattr(settings, key)!r}" for key in differ)
-            raise UserError(f"{self.out} holds another build ({words}); give another --out")
+        agree(self.out, settings, "another build")
 
     def announce(self, chunk: int, tasks: int) -> None:
         """Say how many tasks a chunk has."""
@@ -185,6 +173,26 @@ class Store:
         line = f'{{"crc": "{zlib.crc32(text.encode()):08x}", "row": {text}}}'
         with said(self.out):
             jsonl.append(self._path(chunk), line)
+
+
+def agree(out: Path, settings: BaseModel, other: str, begun: bool = True) -> None:
+    """Note the settings of what is begun in a folder; raises UserError where it holds `other`, begun with others.
+
+    Not `begun` is what came to nothing: its settings bind nobody.
+    """
+    path = out / "settings.json"
+    if not begun or not path.exists():
+        with said(out):
+            jsonl.write(path, settings.model_dump_json(indent=2))
+        return
+    try:
+        there = type(settings).model_validate_json(path.read_text())
+    except ValidationError as error:
+        raise UserError(f"{out} holds what another command or version made; give another --out") from error
+    differ = [key for key, value in there if value != getattr(settings, key)]
+    if differ:
+        words = ", ".join(f"{key} {getattr(there, key)!r}, not {getattr(settings, key)!r}" for key in differ)
+        raise UserError(f"{out} holds {other} ({words}); give another --out")
 
 
 @contextmanager
