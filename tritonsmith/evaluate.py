@@ -1,6 +1,7 @@
 """Evaluation: draw completions of held-out tasks, judge each once, keep every record, sum up.
 
-Resumes after a kill at any point: what was drawn is not drawn again, what was judged is not judged again.
+Resumes after a kill at any point: what was drawn is not drawn again, what was judged is not judged again. What is on
+file for another text of a task counts for nothing: going on from there is refused.
 Does not load models: whatever has `sample` will do, a local model (`train.generate`) or a served one (`endpoint`).
 """
 
@@ -16,6 +17,7 @@ from rich.table import Table
 
 from tritonsmith import jsonl, metrics
 from tritonsmith.config import EvalConfig
+from tritonsmith.errors import UserError
 from tritonsmith.extract import extract
 from tritonsmith.prompts import Ask, Style, messages
 from tritonsmith.types import Candidate, Record, Task, Verdict
@@ -80,7 +82,8 @@ def evaluate(
 
     Records are appended to `out` (JSONL) as they are made, completions to `<out>.completions.jsonl` as they are
     drawn; both are read back when the same call is made again. `phase` is `<folder>/<stem>` of `out` if not given;
-    `ask` is how tasks are asked for, `messages` in the sampler's style if not given.
+    `ask` is how tasks are asked for, `messages` in the sampler's style if not given. Raises UserError where the text
+    of a task that is on file has changed.
     """
     drafts = draw(sampler, tasks, config, out.with_suffix(".completions.jsonl"), seed=seed, ask=ask)
     wanted = [(task, sample) for task in tasks for sample in range(config.samples)]
@@ -97,7 +100,7 @@ def judged(
     turn: int = 1,
 ) -> list[Record]:
     """The records of these tasks' samples, in order: those in `out`, and new ones, judged and appended to it."""
-    records = {(record.task, record.sample): record for record in read(out)}
+    records = {(record.task, record.sample): record for record in read(out, (task for task, _ in wanted))}
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in records]
     jobs = [(task, candidate(task, sample, drafts[task.id, sample])) for task, sample in missing]
 
@@ -143,7 +146,7 @@ def draw(
     ask: Ask | None = None,
 ) -> dict[Key, str]:
     """Completions by task and sample: those on file, and new ones for what is missing, appended as batches end."""
-    drafts = drawn(out)
+    drafts = drawn(out, tasks)
     gaps: defaultdict[int, list[tuple[Task, list[int]]]] = defaultdict(list)
     for task in tasks:
         numbers = [sample for sample in range(config.samples) if (task.id, sample) not in drafts]
@@ -153,7 +156,7 @@ def draw(
     for n, group in sorted(gaps.items()):
 
         def keep(batch: list[tuple[int, int, str]], group: list[tuple[Task, list[int]]] = group) -> None:
-            note(out, drafts, [(group[chat][0].id, group[chat][1][which], text) for chat, which, text in batch])
+            note(out, drafts, [(group[chat][0], group[chat][1][which], text) for chat, which, text in batch])
 
         logger.info("drawing %d completions of %d tasks", n * len(group), len(group))
         texts = sampler.sample(
@@ -172,32 +175,53 @@ def draw(
     return drafts
 
 
-def note(path: Path, drafts: dict[Key, str], drawn: Iterable[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+def note(path: Path, drafts: dict[Key, str], drawn: Iterable[tuple[Task, int, str]]) -> list[tuple[Task, int, str]]:
     """Keep completions, each with its task and sample, on file and among the drafts; gives those that were not there.
 
     All together, for what an `append` costs is the disk's time, and decoding waits for it.
     """
-    fresh = [one for one in drawn if one[:2] not in drafts]
+    fresh = [(task, sample, text) for task, sample, text in drawn if (task.id, sample) not in drafts]
     if fresh:
-        rows = [{"task": task, "sample": sample, "completion": text} for task, sample, text in fresh]
+        rows = [{"task": task.id, "writing": task.writing, "sample": n, "completion": text} for task, n, text in fresh]
         jsonl.append(path, *(json.dumps(row) for row in rows))
-        drafts |= {(task, sample): text for task, sample, text in fresh}
+        drafts |= {(task.id, sample): text for task, sample, text in fresh}
     return fresh
 
 
-def drawn(path: Path) -> dict[Key, str]:
-    """The completions of a JSONL file by task and sample; a missing file has none."""
+def drawn(path: Path, tasks: Iterable[Task] = ()) -> dict[Key, str]:
+    """The completions of a JSONL file by task and sample; a missing file has none.
+
+    Raises UserError where one is of another text of one of `tasks`.
+    """
     drafts: dict[Key, str] = {}
-    for row in jsonl.read(path):
+    rows = list(jsonl.read(path))
+    _same_texts(path, tasks, ((row.get("task"), row.get("writing")) for row in rows))
+    for row in rows:
         task, sample, text = row.get("task"), row.get("sample"), row.get("completion")
         if isinstance(task, str) and isinstance(sample, int) and isinstance(text, str):
             drafts[task, sample] = text
     return drafts
 
 
-def read(path: Path) -> list[Record]:
-    """The records of a JSONL file in the order they were made; a missing file has none."""
-    return [Record.model_validate(row) for row in jsonl.read(path)]
+def read(path: Path, tasks: Iterable[Task] = ()) -> list[Record]:
+    """The records of a JSONL file in the order they were made; a missing file has none.
+
+    Raises UserError where one is of another text of one of `tasks`.
+    """
+    records = [Record.model_validate(row) for row in jsonl.read(path)]
+    _same_texts(path, tasks, ((record.task, record.writing) for record in records))
+    return records
+
+
+def _same_texts(path: Path, tasks: Iterable[Task], kept: Iterable[tuple[object, object]]) -> None:
+    """Raise UserError where what is kept, as a task's id and writing, is of another text; older files do not tell."""
+    now: dict[object, str] = {task.id: task.writing for task in tasks}
+    for name, writing in kept:
+        if writing and writing != now.get(name, writing):
+            raise UserError(
+                f"{path} holds answers to {name} as it was before its text changed: "
+                "go on in a new folder, or remove this one"
+            )
 
 
 def table(results: dict[str, Sequence[Record]], ks: Sequence[int] = (1, 10), title: str | None = None) -> Table:

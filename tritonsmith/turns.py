@@ -82,11 +82,11 @@ def draw(
     The file is `<out>.completions.jsonl`.
     """
     path = out.with_suffix(".completions.jsonl")
-    drafts = drawn(path)
+    drafts = drawn(path, (task for task, _ in wanted))
     missing = [(task, sample) for task, sample in wanted if (task.id, sample) not in drafts]
 
     def keep(batch: list[tuple[int, int, str]]) -> None:
-        note(path, drafts, [(missing[chat][0].id, missing[chat][1], text) for chat, _, text in batch])
+        note(path, drafts, [(*missing[chat], text) for chat, _, text in batch])
 
     if missing:
         given = [chats[task.id, sample] for task, sample in missing]

@@ -163,7 +163,7 @@ class KernelReward:
         self._written: dict[_Key, Verdict] = {}
         self._writing = threading.Lock()
         self._observed: Batch | None = None
-        for record in read(records):
+        for record in read(records, tasks):
             self._verdicts[record.task, record.source] = record.verdict
             self._written[record.step, record.task, record.sample, record.turn, record.completion] = record.verdict
 

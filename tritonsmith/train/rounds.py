@@ -176,16 +176,15 @@ class Round:
         have drawn.
         """
         own, path = self.config.best_of_n, out.with_suffix(".completions.jsonl")
-        drafts = evaluate.drawn(path)
-        tasks, keys_of = {task.id: task for task, _ in wanted}, [(task.id, sample) for task, sample in wanted]
+        drafts = evaluate.drawn(path, (task for task, _ in wanted))
         places = [place for place, (task, sample) in enumerate(wanted) if (task.id, sample) not in drafts]
         whole = turn == 1 and not drafts  # then a prompt is read once for all its completions
         n, keys = (own.n, None) if whole else (1, [divmod(place, own.n if turn == 1 else 1) for place in places])
 
         def keep(batch: Sequence[Draw]) -> None:
-            told = [(*keys_of[places[n * chat + which]], text) for chat, which, text in batch]
-            for name, sample, text in evaluate.note(path, drafts, told):
-                submit(tasks[name], evaluate.candidate(tasks[name], sample, text))
+            told = [(*wanted[places[n * chat + which]], text) for chat, which, text in batch]
+            for task, sample, text in evaluate.note(path, drafts, told):
+                submit(task, evaluate.candidate(task, sample, text))
 
         if places:
             seed = self.config.run.seed + 1_000_003 * (self.number + 1) + (1000 * turn if turn > 1 else 0)
