@@ -18,6 +18,8 @@ class Server:
         self.reply = reply
         self.asked: list[dict[str, object]] = []
         self.keys: list[str | None] = []
+        self.retry_after: str | None = None
+        """Sent with each reply of status 429."""
         self.most = 0
         self._now = 0
         self._lock = threading.Lock()
@@ -58,6 +60,8 @@ def serving(
             self.send_response(status)
             self.send_header("Content-Type", "text/html" if isinstance(body, str) else "application/json")
             self.send_header("Content-Length", str(len(data)))
+            if status == 429 and server.retry_after is not None:
+                self.send_header("Retry-After", server.retry_after)
             self.end_headers()
             self.wfile.write(data)
 

@@ -3,11 +3,13 @@
 import threading
 import time
 from collections.abc import Callable
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
 from serving import Reply, asked, completion, serving
 
+from tritonsmith import endpoint
 from tritonsmith.config import EndpointConfig
 from tritonsmith.endpoint import Answer, Budget, BudgetSpent, Endpoint, EndpointError, Question
 from tritonsmith.errors import UserError
@@ -78,6 +80,41 @@ def test_a_busy_or_broken_server_is_asked_again() -> None:
     with serving(reply) as server:
         answers = dict(Endpoint(server.url, concurrency=1, retries=3).answers(QUESTIONS[:1]))
     assert answers[0].text == "answer to q0" and len(server.asked) == 3
+
+
+def _limited(number: int, body: dict[str, object]) -> Reply:
+    return echo(number, body) if number else (429, {"error": {"message": "slow down"}})
+
+
+@pytest.mark.parametrize("told", [lambda: "2", lambda: formatdate(time.time() + 3, usegmt=True)])
+def test_a_server_that_is_asked_too_often_is_asked_again_when_it_says(told: Callable[[], str]) -> None:
+    with serving(_limited) as server:
+        server.retry_after, began = told(), time.monotonic()
+        answers = dict(Endpoint(server.url, concurrency=1, retries=0).answers(QUESTIONS))
+    assert len(answers) == 6 and time.monotonic() - began > 1.5
+
+
+def test_a_limit_of_unknown_length_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_PAUSE", 0.1)
+    with serving(lambda number, body: _limited(max(number - 5, 0), body)) as server:
+        assert len(dict(Endpoint(server.url, concurrency=1, retries=0).answers(QUESTIONS))) == 6
+        assert len(server.asked) == 6 + 6
+
+
+@pytest.mark.parametrize("told", ["3600", "nan", "inf"])
+def test_a_limit_that_is_too_long_ends_in_one_line(told: str) -> None:
+    with serving(lambda number, body: _limited(0, body)) as server:
+        server.retry_after = told
+        message, answers = error(Endpoint(server.url, concurrency=1, retries=0))
+    assert "HTTP 429: slow down" in message and not answers
+
+
+def test_a_quota_that_is_spent_is_not_waited_for() -> None:
+    spent: Reply = 429, {"error": {"message": "no credit", "code": "insufficient_quota"}}
+    with serving(lambda number, body: spent) as server:
+        server.retry_after = "1"
+        assert "no credit" in error(Endpoint(server.url, concurrency=1, retries=0))[0]
+        assert len(server.asked) == 3
 
 
 def test_a_question_that_fails_alone_is_left_out() -> None:

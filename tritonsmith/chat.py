@@ -1,8 +1,10 @@
 """A question to a chat API and its answer: what is read of a reply, what an error says in one line. Asks nothing."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
 import openai
 from pydantic import BaseModel, Field
@@ -100,6 +102,19 @@ def said(error: openai.APIStatusError) -> str:
     message = body.get("message") if isinstance(body, dict) else body
     text = one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
     return f"HTTP {error.status_code}: {text}" if text else f"HTTP {error.status_code}"
+
+
+def told_to_wait(error: openai.APIStatusError) -> float | None:
+    """Seconds after which the server says it may be asked again, by number or date; None where it says nothing."""
+    header = error.response.headers.get("retry-after", "")
+    try:
+        return max(float(header), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None
 
 
 def cause(error: BaseException) -> str:

@@ -11,28 +11,38 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeVar, cast
 
 import openai
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import ValidationError
 
 from tritonsmith import progress
-from tritonsmith.chat import Answer, Question, Reply, answer_of, cause, one_line, said
+from tritonsmith.chat import Answer, Question, Reply, answer_of, cause, one_line, said, told_to_wait
 from tritonsmith.config import EndpointConfig
 from tritonsmith.errors import UserError
 from tritonsmith.prompts import Message, Style
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _FOR_GOOD = {401: "refuses the key", 403: "refuses access", 404: "has no such path or model", 405: "takes no chats"}
 """HTTP status codes that asking again does not change, and what they mean."""
 
 _OF_A_QUESTION = {400, 413, 422}
 """HTTP status codes that say of one question that it is not to be asked so: it is too long, as a rule."""
+
+_LIMITED = 300.0
+"""Seconds for which a question is asked again where the client has given up on a limit to how often one may ask."""
+_PAUSE = 15.0
+"""Seconds between, where the server says no time: such limits are of a minute, as a rule."""
+_MOST_PAUSE = 120.0
+"""Seconds that the client waits by itself, at most, before it asks again."""
 
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "seed")
 """Parameters that some servers refuse, as reasoning models of vendors do."""
@@ -94,6 +104,8 @@ class Endpoint:
     budget: Budget = field(default_factory=Budget)
     trouble: str = field(default="", init=False)
     """Why the last question that failed did."""
+    limited: bool = field(default=False, init=False)
+    """Whether it was said that the server limits how often it may be asked."""
     refused: set[int] = field(default_factory=set, init=False)
     """Places of questions, of those asked last, that the server refused to answer while it answered others."""
 
@@ -130,7 +142,7 @@ class Endpoint:
         """The name of the only model that is served."""
         try:
             async with self._client() as client:
-                names = [model.id for model in (await client.models.list()).data]
+                names = [model.id for model in (await self._patiently(client.models.list)).data]
         except openai.APIStatusError as error:
             raise EndpointError(f"{self.url}: does not say which models it serves ({said(error)}); name one") from error
         except openai.APIConnectionError as error:
@@ -140,6 +152,25 @@ class Endpoint:
         if len(names) != 1:
             raise EndpointError(f"{self.url}: serves {', '.join(names) or 'no model'}; name one")
         return names[0]
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What `ask` gives, asked again as the server tells, or as `_PAUSE` has it, where that is too often.
+
+        The client does so too, but gives up after seconds where no time is told, and at once where a long one is.
+        """
+        end = None
+        while True:
+            try:
+                return await ask()
+            except openai.RateLimitError as error:
+                now, pause = time.monotonic(), told_to_wait(error) or _PAUSE
+                end = end or now + _LIMITED
+                if error.code == "insufficient_quota" or not now + pause <= end:  # what is no number ends it too
+                    raise
+            if not self.limited:
+                self.limited = True
+                logger.warning("%s: asked too often; waiting %.0f s, and whenever it says so again", self.url, pause)
+            await asyncio.sleep(pause)
 
     def answers(
         self, questions: Iterable[Question], on_answer: Callable[[int, Answer], None] | None = None
@@ -310,17 +341,20 @@ class _Talk:
 
     async def _ask(self, client: openai.AsyncOpenAI, question: Question) -> Answer:
         """Ask one question; raises _Failure where it has no answer, EndpointError where no question will have one."""
-        create = client.chat.completions.with_raw_response.create
+
+        async def once() -> bytes:
+            # The client's time limit is for each read; this one is for a server that sends a byte now and then.
+            async with asyncio.timeout((self.settings.timeout + _MOST_PAUSE) * (self.settings.retries + 1)):
+                raw = await client.chat.completions.with_raw_response.create(
+                    model=self.model,
+                    messages=cast(list[ChatCompletionMessageParam], list(question.messages)),
+                    extra_body=self._parameters(question),
+                )
+            return raw.content
+
         for _ in range(len(_OPTIONAL) + 1):
             try:
-                # The client's time limit is for each read; this one is for a server that sends a byte now and then.
-                async with asyncio.timeout((self.settings.timeout + 10) * (self.settings.retries + 1)):
-                    raw = await create(
-                        model=self.model,
-                        messages=cast(list[ChatCompletionMessageParam], list(question.messages)),
-                        extra_body=self._parameters(question),
-                    )
-                return answer_of(Reply.model_validate_json(raw.content), question)
+                return answer_of(Reply.model_validate_json(await self.settings._patiently(once)), question)
             except ValidationError as error:
                 raise _Failure("what it sends is no chat completion; is this its chat API's base URL?") from error
             except openai.APIStatusError as error:
