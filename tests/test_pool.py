@@ -1,5 +1,6 @@
 """The pool: equal programs once, streams of any length, dead zygotes replaced, and nothing left of a killed parent."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from judging import DOUBLE, FORWARD, KERNEL, double
 
 from tritonsmith.config import ConfigError, VerifyConfig
 from tritonsmith.types import Candidate
-from tritonsmith.verify import form
+from tritonsmith.verify import form, pool
 from tritonsmith.verify.pool import Job, Verifier, choose_gpus
 
 WRONG = double(kernel=KERNEL.replace("mask=mask)\n", ")\n"))
@@ -90,6 +91,18 @@ def test_a_stream_is_read_as_there_is_room(own: Verifier) -> None:
     numbers = [next(verdicts)[0] for _ in range(40)]
     verdicts.close()
     assert len(set(numbers)) == 40 and len(taken) < 400
+
+
+def test_a_stream_does_not_keep_all_that_it_has_told(own: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program and verdict of a stream stayed in memory, of which an input may be larger."""
+    texts = [f"x = '{number:04}{'x' * 10_000}'" for number in range(200)]
+    one = len(own.verify(*_jobs(texts[0])[0]).model_dump_json()) + len(texts[0])
+    monkeypatch.setattr(pool, "_REMEMBERED", 10 * one)
+    verdicts = own.stream(iter(_jobs(*texts, texts[-1], texts[0])))
+    told = [next(verdicts) for _ in range(202)]
+    groups = [thing for thing in gc.get_objects() if type(thing) is pool._Group]
+    verdicts.close()
+    assert len(groups) < 15 and sorted(index for index, _ in told) == list(range(202))
 
 
 def test_a_source_that_takes_its_time_keeps_no_verdict_back(own: Verifier) -> None:

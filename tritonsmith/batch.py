@@ -1,8 +1,8 @@
 """Judges a JSONL of candidates into a JSONL of verdicts; stopped at any point, the same call goes on.
 
 A row is known by its task, its sample and its text; the verdicts' file is the only state, and is of one set of tasks,
-settings and versions. One process at a time writes it. Rows are read when their turn comes, so a file of them may be
-larger than memory.
+settings and versions. One process at a time writes it. Rows are read when their turn comes, and their keys alone are
+kept, so a file of them may be larger than memory.
 """
 
 import fcntl

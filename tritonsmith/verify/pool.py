@@ -5,6 +5,7 @@ several processes (`panel`); what their death takes with it is judged again (`co
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,11 +39,17 @@ other."""
 _AHEAD = 16
 """Jobs that are taken from a stream before their turn, a worker: equal ones among them must not leave it idle."""
 
+_REMEMBERED = 1 << 28
+"""Characters of the programs and verdicts of one stream that are kept for equal ones to come, the latest of them: a
+stream may be longer than memory."""
+
 
 @dataclass(eq=False)
 class _Group:
     """Jobs of one stream that are one program for one task."""
 
+    key: tuple[str, str]
+    """The task's source and `form.sketch` of the candidate's."""
     source: str | None
     """What is judged."""
     waiting: list[tuple[int, Job]] = field(default_factory=list)
@@ -54,6 +61,11 @@ class _Group:
         """`form.program` of the source, which is asked for where another source may be the same."""
         return form.program(self.source)
 
+    @property
+    def size(self) -> int:
+        """Characters that are kept."""
+        return len(self.source or "") + len(self.verdict or "")
+
 
 class _Groups:
     """The jobs of one stream by program, and those that wait for their verdict."""
@@ -61,18 +73,32 @@ class _Groups:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], list[_Group]] = {}
         """By task and `form.sketch`, which is cheap: few sources that share it are not the same."""
+        self._judged: deque[_Group] = deque()
+        self._size = 0
 
     def join(self, index: int, job: Job) -> tuple[_Group, bool]:
         """The group of a job, and whether it is the first of it."""
         task, candidate = job
-        alike = self._known.setdefault((task.source, form.sketch(candidate.source)), [])
-        fresh = _Group(candidate.source)
+        fresh = _Group((task.source, form.sketch(candidate.source)), candidate.source)
+        alike = self._known.setdefault(fresh.key, [])
         group = next((one for one in alike if one.source == fresh.source or one.program == fresh.program), fresh)
         new = group is fresh
         if new:
             alike.append(group)
         group.waiting.append((index, job))
         return group, new
+
+    def judged(self, group: _Group, verdict: Verdict) -> None:
+        """Note the verdict, and forget the groups whose verdicts are oldest where they are too much."""
+        group.verdict = verdict.model_dump_json()
+        self._judged.append(group)
+        self._size += group.size
+        while self._size > _REMEMBERED:
+            oldest = self._judged.popleft()
+            self._size -= oldest.size
+            self._known[oldest.key].remove(oldest)
+            if not self._known[oldest.key]:
+                del self._known[oldest.key]
 
     def told(self, group: _Group) -> Iterator[tuple[int, Verdict]]:
         """The verdict to each that waits for it, with its own name and its own lines."""
@@ -168,7 +194,7 @@ class Verifier:
                             future.add_done_callback(events.put)
                     else:
                         group = judging.pop(event)
-                        group.verdict = event.result().model_dump_json()
+                        groups.judged(group, event.result())
                     if group is not None and group.verdict is not None:
                         for told in groups.told(group):
                             feeding.release()
