@@ -30,6 +30,7 @@ from tritonsmith.train.rewarding import KernelReward
 from tritonsmith.train.rollout import Rollout, joined
 from tritonsmith.types import Candidate, Task, Verdict
 from tritonsmith.verify.pool import Verifier
+from tritonsmith.verify.process import scratch
 
 ROOT = Path(__file__).parent.parent
 TASK = Task(id="t", level=1, source="pass")
@@ -84,6 +85,17 @@ def test_a_desk_judges_for_several_at_once_in_each_ones_order() -> None:
         assert [one.sample for one in found[number]] == samples
         assert told[number] == list(enumerate(samples))
         assert all(one == verdict(*job) for one, job in zip(found[number], jobs(*samples), strict=True))
+
+
+def test_a_desk_may_lie_in_a_folder_whose_name_is_too_long_for_a_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = tmp_path / ("long" * 30)
+    far.mkdir()
+    monkeypatch.setattr(scratch, "new", lambda: far)
+    with Desk(Quick()) as desk:
+        assert len(Far(desk.address).verify_many(jobs(1, 2))) == 2
+    assert not list(far.iterdir())
 
 
 def test_candidates_are_judged_while_others_are_still_drawn() -> None:

@@ -10,6 +10,7 @@ for the host; records are rank 0's too. What is sent is JSON; a secret known to 
 import contextlib
 import json
 import logging
+import os
 import secrets
 import socket
 import threading
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
 from types import TracebackType
 
 from tritonsmith.evaluate import Judge
@@ -34,12 +36,22 @@ JUDGE, KEEP, STOP, END = b"judge", b"keep", b"stop", b""
 class Address:
     """Where a desk is."""
 
-    path: str
+    folder: Path
     key: bytes
+
+    @contextlib.contextmanager
+    def path(self) -> Iterator[str]:
+        """The socket's name here, for the length of a block: one has 107 bytes at most, a folder's may have more."""
+        folder = os.open(self.folder, os.O_PATH)
+        try:
+            yield f"/proc/self/fd/{folder}/desk"
+        finally:
+            os.close(folder)
 
     def connect(self, purpose: bytes) -> Connection:
         """A connection to the desk."""
-        connection = Client(self.path, "AF_UNIX", authkey=self.key)
+        with self.path() as path:
+            connection = Client(path, "AF_UNIX", authkey=self.key)
         connection.send_bytes(purpose)
         return connection
 
@@ -51,8 +63,10 @@ class Desk:
         """`judge` judges candidates, several ranks' at a time; `keep` gets what is reported, a text at a time."""
         self._judge, self._keep = judge, keep
         self._keeping = threading.Lock()
-        self.address = Address(str(scratch.new() / "desk"), secrets.token_bytes(32))
-        self._listener = Listener(self.address.path, "AF_UNIX", backlog=64, authkey=self.address.key)
+        self.address = Address(scratch.new(), secrets.token_bytes(32))
+        self._named = contextlib.ExitStack()
+        self._path = self._named.enter_context(self.address.path())
+        self._listener = Listener(self._path, "AF_UNIX", backlog=64, authkey=self.address.key)
         self._open = True
         self._serving: list[threading.Thread] = []
         self._listening = _started(self._listen)
@@ -63,12 +77,13 @@ class Desk:
         # Wakes the listener; one that went by itself would never answer who says more than hello.
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as hello:
             hello.settimeout(1.0)
-            hello.connect(self.address.path)
+            hello.connect(self._path)
         end = time.monotonic() + patience
         self._listening.join(timeout=patience)
         for thread in self._serving:
             thread.join(timeout=max(end - time.monotonic(), 0.0))
         self._listener.close()
+        self._named.close()
 
     def __enter__(self) -> "Desk":
         return self
