@@ -39,3 +39,11 @@ def test_afterwards_no_clock_runs_and_the_handler_is_the_one_before() -> None:
         assert all(signal.getitimer(timer)[0] > 0 for timer in timers)
     assert not any(signal.getitimer(timer)[0] for timer in timers)
     assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_limit_within_another_is_refused_and_the_outer_one_stands() -> None:
+    with pytest.raises(TimeoutError), within(0.3):
+        with pytest.raises(RuntimeError, match="within another"), within(60.0):
+            pass
+        while True:
+            time.sleep(0.001)

@@ -12,6 +12,9 @@ from types import FrameType
 
 from tritonsmith.verify.process.queued import PATIENCE
 
+_runs = False
+"""Whether a limit is in force: a process has one timer of each kind."""
+
 
 @dataclass
 class Limit:
@@ -23,7 +26,14 @@ class Limit:
 
 @contextmanager
 def within(seconds: float) -> Iterator[Limit]:
-    """Raise TimeoutError in the main thread, whatever runs there, once the block has taken so long."""
+    """Raise TimeoutError in the main thread, whatever runs there, once the block has taken so long.
+
+    Not to be nested, for the inner block would end the outer one's limit: raises RuntimeError where a limit is in
+    force.
+    """
+    global _runs
+    if _runs:
+        raise RuntimeError("a limit in time within another would end that one")
     limit = Limit()
 
     def late(number: int, frame: FrameType | None) -> None:
@@ -32,11 +42,13 @@ def within(seconds: float) -> Iterator[Limit]:
 
     timers = (signal.ITIMER_PROF, signal.SIGPROF, seconds), (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE * seconds)
     before = [signal.signal(number, late) for _, number, _ in timers]
+    _runs = True
     for timer, _, after in timers:
         signal.setitimer(timer, after)
     try:
         yield limit
     finally:
+        _runs = False
         for timer, _, _ in timers:
             signal.setitimer(timer, 0)
         for (_, number, _), handler in zip(timers, before, strict=True):
