@@ -17,7 +17,7 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Finding
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process import idle, wire
-from tritonsmith.verify.process.ipc import Windows, extent
+from tritonsmith.verify.process.ipc import Windows, extent, shown
 from tritonsmith.verify.process.limits import runner_limits
 from tritonsmith.verify.process.queued import Stopwatch
 from tritonsmith.verify.process.raised import lacks_memory
@@ -293,7 +293,7 @@ def _snapshot(windows: Windows, place: wire.Place, budget: list[int]) -> torch.T
     budget[0] -= view.numel() * view.element_size()
     if budget[0] < 0:
         raise wire.WireError("more bytes of output than were expected")
-    copy = view.clone()
+    copy = shown(view, place).clone()
     torch.cuda.current_stream().synchronize()
     return copy
 

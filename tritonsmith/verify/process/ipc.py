@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from tritonsmith.verify.process.wire import WireError
+from tritonsmith.verify.process.wire import WireError, form
 
 
 class _Handle(ctypes.Structure):
@@ -22,7 +22,7 @@ _LAZY_PEER_ACCESS = 1
 
 
 def export(tensor: torch.Tensor) -> dict[str, object]:
-    """Where a CUDA tensor's elements lie, for another process: plain data that `Windows.view` understands."""
+    """Where a CUDA tensor's elements lie, for another process: plain data for `Windows.view` and `shown`."""
     handle, offset = _Handle(), 0
     if tensor.numel():
         base, offset = _allocation(tensor.data_ptr())
@@ -30,10 +30,17 @@ def export(tensor: torch.Tensor) -> dict[str, object]:
     return {
         "handle": bytes(handle.bytes).hex(),
         "offset": offset,
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "shape": list(tensor.shape),
-        "stride": list(tensor.stride()),
+        "conjugate": tensor.is_conj(),
+        "negative": tensor.is_neg(),
+        **form(tensor),
     }
+
+
+def shown(memory: torch.Tensor, place: Mapping[str, object]) -> torch.Tensor:
+    """Memory as the exported tensor shows it: `x.conj()`, and the imaginary part of that, lie there as `x` does."""
+    if place.get("conjugate") is True:
+        memory = memory.conj()
+    return torch.neg(memory) if place.get("negative") is True else memory
 
 
 class Windows:
