@@ -1,12 +1,13 @@
 """What torch asserts on a GPU, asked before: an assertion there ends the process, where a CPU raises.
 
-Covers what a model may be given beyond its range when a task's values are changed: indices, labels, probabilities.
-Knows nothing of kernels of a candidate, which has a process of its own to lose.
+Covers what a model may be given beyond its range when a task's values are changed: indices, labels, probabilities; and
+so knows which tensors are taken for places, and of how many. Knows nothing of kernels of a candidate, which has a
+process of its own to lose.
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -15,57 +16,59 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _Arguments = Sequence[object]
 
 
-def _within(index: object, least: int, end: int) -> None:
-    """Raises IndexError for an index outside of [least, end)."""
-    if isinstance(index, Tensor) and index.numel() and index.dtype != torch.bool:
-        low, high = (int(bound) for bound in index.aminmax())
-        if low < least or high >= end:
-            raise IndexError(f"index out of range: {low if low < least else high} is not in [{least}, {end})")
+class Places(NamedTuple):
+    """What an operator takes for places of something."""
+
+    index: Tensor
+    least: int
+    end: int
+    """They are in [least, end)."""
 
 
-def _along(args: _Arguments) -> None:
+def _index(given: object, least: int, end: int) -> Iterator[Places]:
+    if isinstance(given, Tensor) and given.numel() and given.dtype != torch.bool:
+        yield Places(given, least, end)
+
+
+def _along(args: _Arguments) -> Iterator[Places]:
     """`gather`, `scatter` and their kind: tensor, dimension, index."""
     tensor, dim, index = args[:3]
     if isinstance(tensor, Tensor) and isinstance(dim, int) and tensor.dim():
-        _within(index, 0, tensor.shape[dim])
+        yield from _index(index, 0, tensor.shape[dim])
 
 
-def _filled(args: _Arguments) -> None:
+def _filled(args: _Arguments) -> Iterator[Places]:
     """`index_fill`, which counts from the end too."""
     tensor, dim, index = cast(Tensor, args[0]), cast(int, args[1]), args[2]
     if tensor.dim():
-        _within(index, -tensor.shape[dim], tensor.shape[dim])
+        yield from _index(index, -tensor.shape[dim], tensor.shape[dim])
 
 
-def _rows(args: _Arguments) -> None:
+def _rows(args: _Arguments) -> Iterator[Places]:
     """`embedding`: table, index."""
-    _within(args[1], 0, cast(Tensor, args[0]).shape[0])
+    yield from _index(args[1], 0, cast(Tensor, args[0]).shape[0])
 
 
-def _items(args: _Arguments) -> None:
+def _items(args: _Arguments) -> Iterator[Places]:
     """`tensor[index, ...]`: an index for each first dimension, or None; masks (truths, bytes) take several."""
     tensor, given = cast(Tensor, args[0]), cast(Sequence[object], args[1])
     if any(isinstance(one, Tensor) and one.dtype in (torch.bool, torch.uint8) for one in given):
         return
     for size, index in zip(tensor.shape, given, strict=False):
-        _within(index, -size, size)
+        yield from _index(index, -size, size)
 
 
-def _shares(args: _Arguments) -> None:
-    """`binary_cross_entropy`: probabilities."""
-    given = cast(Tensor, args[0])
-    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-
-
-def _labels(args: _Arguments) -> None:
+def _labels(args: _Arguments) -> Iterator[Places]:
     """`nll_loss`: logarithms by class, labels, weights, reduction, the label that is left out."""
     scores, labels, ignored = cast(Tensor, args[0]), cast(Tensor, args[1]), args[4] if len(args) > 4 else -100
-    _within(labels[labels != ignored], 0, scores.shape[1 if scores.dim() > 1 else 0])
+    kept = labels[labels != ignored]
+    whole = labels if kept.numel() == labels.numel() else kept
+    yield from _index(whole, 0, scores.shape[1 if scores.dim() > 1 else 0])
 
 
-_ASKED: Mapping[str, Callable[[_Arguments], None]] = {
-    "binary_cross_entropy": _shares,
+_TAKEN: Mapping[str, Callable[[_Arguments], Iterator[Places]]] = {
+    "_embedding_bag": _rows,
+    "_embedding_bag_forward_only": _rows,
     "embedding": _rows,
     "gather": _along,
     "index_add": _along,
@@ -82,6 +85,23 @@ _ASKED: Mapping[str, Callable[[_Arguments], None]] = {
 }
 
 
+def name_of(func: object) -> str:
+    """An operator's name, whichever of its overloads it is, in place or not."""
+    return str(func).removeprefix("aten.").split(".")[0].removesuffix("_")
+
+
+def places(func: object, args: Sequence[object]) -> Iterator[Places]:
+    """What an operator takes for places."""
+    if (taken := _TAKEN.get(name_of(func))) is not None:
+        yield from taken(args)
+
+
+def _shares(given: Tensor) -> None:
+    """Raises RuntimeError for what is no probability."""
+    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+
+
 class Asserted(TorchDispatchMode):
     """Raises IndexError or RuntimeError for what torch would assert, before it does."""
 
@@ -92,9 +112,12 @@ class Asserted(TorchDispatchMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        name = str(func).removeprefix("aten.").split(".")[0].removesuffix("_")
-        if ask := _ASKED.get(name):
-            ask(args)
+        for index, least, end in places(func, args):
+            low, high = (int(bound) for bound in index.aminmax())
+            if low < least or high >= end:
+                raise IndexError(f"index out of range: {low if low < least else high} is not in [{least}, {end})")
+        if name_of(func) == "binary_cross_entropy":
+            _shares(cast(Tensor, args[0]))
         return func(*args, **(kwargs or {}))
 
 

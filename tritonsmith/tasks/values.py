@@ -37,6 +37,7 @@ Values = Literal[
     "huge",
     "far below",
     "far above",
+    "places",
 ]
 ONE_SIDED: tuple[Values, ...] = ("far below", "far above")
 Side = Literal["below", "above", "either"]

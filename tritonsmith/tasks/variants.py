@@ -48,11 +48,13 @@ _INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
 """The same where an input is infinite."""
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
+_DRAWS_WHOLE = re.compile(r"rand(int|perm)|random_|multinomial|\blong\b|\bint(32|64)?\b")
+"""What it has in it whose inputs may be whole numbers that are drawn."""
 _ROUNDS = re.compile(r"\bround")
 _EXPONENTIALS = re.compile(r"softm(ax|in)|logsumexp|logaddexp|entropy|attention|\bexp\b", re.IGNORECASE)
 """What it has in it whose kernel takes a running maximum, which may not begin at zero."""
 _PRODUCTS = re.compile(r"attention|matmul|\bb?mm\b|einsum|@")
-_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge")
+_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge", "places")
 """Values that only a look at the reference tells: they are `verify.reference`'s business."""
 _OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse", *ONE_SIDED)
 FAINT = 1 / 512
@@ -142,6 +144,7 @@ def variants(
         *(_far(light) if _EXPONENTIALS.search(task.source) else []),
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         *([Variant("great whole numbers", light, fresh_seed=True, values="great")] if _counts(task) else []),
+        *([Variant("places all over", light, fresh_seed=True, values="places")] if _has_places(light) else []),
         Variant("huge values", light, fresh_seed=True, values="huge"),
         Variant("equal inputs told apart", light, fresh_seed=True, values="apart"),
         Variant("other constants", light, fresh_seed=True, values="constants"),
@@ -292,6 +295,11 @@ def _counts(task: Task) -> bool:
     Numbers below something that the constructor is given are those of an expert, a class or a head, as far as is known.
     """
     return "randint" in task.source and not picks(task.source) and not bounded_by_arguments(task.source)
+
+
+def _has_places(task: Task) -> bool:
+    """Whether whole numbers are drawn that may be places somewhere, of which a draw may not know all."""
+    return _DRAWS_WHOLE.search(task.source) is not None and picks(task.source)
 
 
 def usable(variant: Variant, output: object, was_finite: bool) -> bool:

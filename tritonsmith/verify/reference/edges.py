@@ -173,7 +173,7 @@ def infinite(model: nn.Module, inputs: list[object]) -> list[object]:
     for signs in ((math.inf, -math.inf), (math.inf,), (-math.inf,)):
         found = [_sown(t, signs, _SOME) if place in asked else t for place, t in enumerate(leaves(inputs))]
         if any(one is not other for one, other in zip(found, leaves(inputs), strict=True)):
-            changed = _put(inputs, found)
+            changed = put(inputs, found)
             if finite(truth_of(model, changed, wide=False).native):
                 return changed
     raise ValueError("the reference bears no infinities")
@@ -188,12 +188,12 @@ def at_ends(model: nn.Module, inputs: list[object]) -> list[object]:
     found = list(leaves(inputs))
     for place, tensor in enumerate(leaves(inputs)):
         for other in _ends(tensor, place, watch):
-            changed = _put(inputs, [*found[:place], other, *found[place + 1 :]])
+            changed = put(inputs, [*found[:place], other, *found[place + 1 :]])
             if sound(truth_of(model, changed)):
                 found[place] = other
     if all(one is other for one, other in zip(found, leaves(inputs), strict=True)):
         raise ValueError("the reference bears no ends")
-    return _put(inputs, found)
+    return put(inputs, found)
 
 
 def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
@@ -204,7 +204,7 @@ def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
         for place, tensor in enumerate(given):
             if (power := _power(tensor, operand)) is not None:
                 found[place] = held(((wide(tensor) * power).floor() + 0.5) / power, tensor.dtype)
-    changed = _put(inputs, found)
+    changed = put(inputs, found)
     rounded = _watched(model, changed).rounded or []
     halves = [(2 * operand == (2 * operand).round()) & (operand != operand.round()) for operand in rounded]
     # Where anything else is rounded too it hangs on rounding of another kind.
@@ -227,7 +227,8 @@ KINDS: Mapping[Values | None, Callable[[nn.Module, list[object]], list[object]]]
 """What gives such values; each raises ValueError where a reference has no such edge."""
 
 
-def _put(inputs: list[object], found: Sequence[torch.Tensor]) -> list[object]:
+def put(inputs: list[object], found: Sequence[torch.Tensor]) -> list[object]:
+    """Inputs with others for their tensors, in their order."""
     following = iter(found)
     return [map_tensors(item, lambda _: next(following)) for item in inputs]
 

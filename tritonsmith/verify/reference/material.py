@@ -24,7 +24,7 @@ from tritonsmith.types import Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import observe, replay
 from tritonsmith.verify.process.loading import in_precision, tensors_of
-from tritonsmith.verify.reference import beyond, by_name, edges, fitting, reused
+from tritonsmith.verify.reference import beyond, by_name, edges, fitting, places, reused
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.passing import Passed, passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
@@ -238,8 +238,10 @@ class Draws:
             return beyond.beyond(self.model(variant), drawn, variant.level, variant.side)
         if variant.values == "huge":
             return beyond.huge(self.model(variant), drawn)
-        if variant.values in ("constants", "numbers"):
+        if variant.values in ("constants", "numbers", "places"):
             other = module.inputs(secrets.randbits(31), self._device)
+            if variant.values == "places":
+                return places.spread(self.model(variant), drawn, other)
             return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
         return adapt(drawn, variant)
 
