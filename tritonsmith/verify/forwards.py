@@ -3,7 +3,10 @@
 It knows what a runner holds, so that nothing is built or compiled twice. Decides nothing: see `trial`.
 """
 
+import math
 import secrets
+import time
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -30,6 +33,22 @@ _TWICE = 1 << 28
 """Bytes of inputs that are copied, to see whether a forward changes them."""
 _NO_DATA = "exception", "memory"
 """Findings that may only mean that a forward does not run on tensors without data."""
+
+
+@dataclass(frozen=True)
+class Some:
+    """What some programs of a forward, or all of them, are seen to store."""
+
+    found: wire.Tree
+    """All outputs; or of some programs a list of what stays, and one of what may be parts: of each tensor the elements
+    and their places, or None. None where they tell nothing, or the outputs do not look like the reference's."""
+    stale: bool
+    """Whether that is for what the candidate kept of a call without data, which a runner that has seen none would not
+    have."""
+    added: bool
+    """Whether atomics made some of the outputs."""
+    seconds: float
+    """About what all programs would take."""
 
 
 class Forwards:
@@ -182,11 +201,8 @@ class Forwards:
         header: dict[str, object] = {"do": "often at own sizes", "seed": self.draws.weights, "most": most}
         return self._talk.ask(self.mode, header, tree)[0]
 
-    def some_programs(self, variant: Variant, material: Material, every: bool) -> tuple[wire.Tree, bool]:
-        """The candidate's outputs where `every` program of each launch runs; where some do, of each tensor of the
-        outputs the elements that those stored, and their places; None where they tell nothing, or the outputs do not
-        look like the reference's. With it whether that is for what the candidate kept of a call without data, which a
-        runner that has seen none would not have."""
+    def some_programs(self, variant: Variant, material: Material, every: float = 0.0) -> "Some":
+        """What some programs of each launch store on a variant, or all do, where those take `every` seconds at most."""
         self.ready()
         self._talk.at(f"while some programs of each launch ran {_in_words(variant, material)}")
         self._loaded = None
@@ -194,9 +210,17 @@ class Forwards:
         room = bytes_of(material.truth) + sum(tensor.numel() for tensor in observe.tensors(material.truth.native))
         header: dict[str, object] = {"do": "some programs", "programs": secrets.randbits(31), "every": every}
         seen, found = self._talk.ask(self.mode, header, material.inputs, room)
-        looks = outlines.outline(found) if every else seen.get("outline")
-        told = bool(seen.get("told")) and looks == outlines.outline(material.truth.native)
-        return found if told else None, bool(seen.get("stale"))
+        expected = outlines.outline(material.truth.native)
+        if seen.get("told") is not True or expected != (outlines.outline(found) if every else seen.get("outline")):
+            found = None
+        seconds = seen.get("seconds")
+        known = seconds if isinstance(seconds, float) else math.inf
+        return Some(found, seen.get("stale") is True, seen.get("added") is True, known)
+
+    @property
+    def left(self) -> float:
+        """Seconds that the candidate has left."""
+        return self._talk.deadline - time.monotonic()
 
     def lower(self, whole: bool = True) -> list[dict[str, object]]:
         """The captured launches' assembly texts; not `whole`: what the compiler's front end alone says of them."""

@@ -29,8 +29,11 @@ _REST = "a size at which loops go round and leave a rest, rising values"
 _SOME = "some programs at the task's own sizes"
 _FLOPS, _ELEMENTS = 140_000_000_000, (1 << 26) + (1 << 20)
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
-_EVERY = 2.5
-"""Seconds that all programs may take, as `cover` counts them, for them all to be run there."""
+_EVERY, _EVERY_S = 2.5, 6.0
+"""Seconds that all programs may take, as `cover` counts them, for them all to be run there, and what they then have."""
+_PARTS_S, _DOUBTS_S = 4.0, 20.0
+"""The same where some programs tell nothing, for atomics make the answer, and where what they tell is wrong and may be
+a part of what is to come."""
 _PARTS, _AFFORDED = 12, 4.0
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -85,21 +88,30 @@ class OwnSizes:
         if isinstance(material, Fails) or not material.finite:
             return Outcome(True)
         seconds = own.get("seconds")
-        every = isinstance(seconds, float) and 0.0 < seconds <= _EVERY
-        found, stale = self._forwards.some_programs(variant, material, every)
-        if stale:
+        every = _EVERY_S if isinstance(seconds, float) and 0.0 < seconds <= _EVERY else 0.0
+        some = self._forwards.some_programs(variant, material, every)
+        if some.stale:
             if findings := self._renewed():
                 return refused(findings)
-            found, _ = self._forwards.some_programs(variant, material, every)
-        mismatch = self._differs(found, material.truth, every)
+            some = self._forwards.some_programs(variant, material, every)
+        if not every:
+            stays, parts = some.found if isinstance(some.found, list) and len(some.found) == 2 else (None, None)
+            if (mismatch := self._differs(stays, material.truth)) is not None:
+                return wrong(mismatch)
+            doubted = self._differs(parts, material.truth) is not None
+            every = min(_DOUBTS_S if doubted else _PARTS_S if some.added else 0.0, self._forwards.left / 3)
+            if not every or some.seconds > every:
+                return Outcome(True)
+            if findings := self._renewed():  # atomics have changed what it may keep
+                return refused(findings)
+            some = self._forwards.some_programs(variant, material, 1.5 * every)
+        mismatch = numerics.compare(material.truth, some.found, _SOME) if some.found is not None else None
         return Outcome(True) if mismatch is None else wrong(mismatch)
 
     @staticmethod
-    def _differs(found: object, truth: numerics.Truth, every: bool) -> Mismatch | None:
+    def _differs(found: object, truth: numerics.Truth) -> Mismatch | None:
         """What is not the reference's of what some programs `found`."""
-        if every:
-            return numerics.compare(truth, found, _SOME) if found is not None else None
-        if not isinstance(found, list):
+        if not isinstance(found, list) or len(found) != len(list(tensors(truth.native))):
             return None
         if truth.nearby is not None:
             return numerics.compare(truth, _completed(truth.native, iter(found)), _SOME)

@@ -3,8 +3,9 @@
 Where values are never computed at a task's own sizes, a grid that ends early would not show. A few programs of each
 launch are interpreted with nothing in memory, and what they would store is counted: if all store alike, or nothing, the
 grid stores no more than so many times as much as the share of those that do. Memory that nothing wrote is no answer, so
-an output in memory that `torch.empty` gave must be stored whole. A launch that uses atomics or is slow, whose programs
-differ, or that looks at values is not counted, and an output that it might write to is not judged. Where they store is
+an output in memory that `torch.empty` gave must be stored whole. A launch that is slow, whose programs differ, or that
+goes by values, or by what an atomic found, is not counted, and an output that it might write to is not judged. Where
+they store is
 noted too: programs that come by the same places again and again, or end early but for the first ones, leave a part of
 an output out, whatever memory it is. So is where they read or write outside of a tensor's memory, as by an offset that
 32 bits do not hold; the last program has the largest and is always run, and first of all at both ends of its loops, for
@@ -17,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,15 @@ _APART = 44
 
 class Unknown(Exception):
     """A launch of which this cannot tell what it stores."""
+
+
+class Unheard(np.ndarray):
+    """What an atomic found, which decides how a program goes on: whatever is done with it raises Unknown."""
+
+    def _unknown(self, *_: object, **__: object) -> NoReturn:
+        raise Unknown
+
+    __array_ufunc__ = __array_function__ = __bool__ = __int__ = __float__ = __index__ = item = _unknown  # type: ignore
 
 
 class Stray(NamedTuple):
@@ -128,9 +138,11 @@ class Tally:
                 self.regions.setdefault(int(number), set()).update(map(int, found))
         return np.zeros_like(mask)
 
-    def atomic(self, *_: object, **__: object) -> npt.NDArray[np.bool_]:
-        """What others see of an atomic decides how they go on."""
-        raise Unknown
+    def atomic(
+        self, pointers: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_], width: int, *_: object, **__: object
+    ) -> npt.NDArray[np.bool_]:
+        """What it changes is stored; what it finds is `Unheard`."""
+        return self.store(pointers, mask, None, width)
 
     def dot(self, flops: int, in_parts: bool = False) -> None:
         """Products do not count here."""

@@ -51,9 +51,10 @@ _NAMESPACES = (
         "interpreter.accesses", "interpreter.batched", "interpreter.language", "interpreter.loops",
         "interpreter.operations", "interpreter.recorded", "interpreter.running", "interpreter.running.Running",
         "interpreter.together", "dynamic.counters", "dynamic.cover", "dynamic.hidden", "dynamic.hidden.Hidden",
-        "dynamic.sampled", "dynamic.unrun", "launches.device", "launches.hosted", "launches.pointers",
-        "launches.rehearsal", "process.building", "process.clocked", "process.ipc", "process.loading", "process.raised",
-        "process.session", "process.session.Session", "process.sizeless", "process.wire",
+        "dynamic.sampled", "dynamic.staying", "dynamic.staying.Stored", "dynamic.unrun", "launches.device",
+        "launches.hosted", "launches.pointers", "launches.rehearsal", "process.building", "process.clocked",
+        "process.ipc", "process.loading", "process.raised", "process.session", "process.session.Session",
+        "process.sizeless", "process.wire",
     )),
 )  # fmt: skip
 """Modules and classes whose callables are watched, where they are loaded; none is imported for it."""

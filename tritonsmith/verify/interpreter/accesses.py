@@ -11,7 +11,8 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
-from tritonsmith.verify.dynamic.cover import Tally
+from tritonsmith.verify.dynamic.cover import Tally, Unheard
+from tritonsmith.verify.dynamic.sampled import Sample
 from tritonsmith.verify.interpreter import bfloat16, shuffling
 from tritonsmith.verify.interpreter.running import Running
 
@@ -87,7 +88,11 @@ def _atomics(running: Running) -> None:
         """The atomic, of which it is heard what it found."""
 
         def call(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
-            found = operate(self, *args)
+            found, watcher = operate(self, *args), running.watchers[-1]
+            if isinstance(watcher, Sample):
+                watcher.operated()
+            elif isinstance(watcher, Tally):
+                found.data = found.data.view(Unheard)
             running.asked(next(one.data for one in args if isinstance(one, interpreter.TensorHandle)), found.data)
             return found
 
@@ -95,7 +100,9 @@ def _atomics(running: Running) -> None:
 
     def atomic_cas(self, ptr, cmp, val, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         bytes_, lanes = width(ptr.get_element_ty()), np.ones_like(ptr.data, bool)
-        running.watchers[-1].atomic(ptr.data, lanes, bytes_, relaxed=_relaxed(rest), narrow=_narrow(rest))
+        how = {"relaxed": _relaxed(rest), "narrow": _narrow(rest)}
+        if not running.watchers[-1].atomic(ptr.data, lanes, bytes_, **how).all():  # there is no mask for it
+            return interpreter.TensorHandle(np.zeros_like(cmp.data), cmp.dtype.scalar)
         return _turned(cas(self, *map(_turned, (ptr, cmp, val)), *rest))
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202

@@ -70,7 +70,7 @@ def _grids(running: Running) -> None:
                 return launches.cover.run(self, args, kwargs, tally)
         if launches.sample is not None:
             with running.watched(launches.sample):
-                return launches.sample.run(self, args, kwargs)
+                return launches.sample.run(self, args, kwargs, running.turns, running.habit[-1].atomic)
         return _watched(running, self, execute, args, kwargs)
 
     def unseen(method: Callable[..., object]) -> Callable[..., object]:

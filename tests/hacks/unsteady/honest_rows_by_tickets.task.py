@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.abs().sum(dim=1)
+
+
+def get_inputs():
+    return [torch.randn(4096, 2048)]
+
+
+def get_init_inputs():
+    return []

