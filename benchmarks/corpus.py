@@ -3,8 +3,9 @@
     python benchmarks/corpus.py [--device cuda] [--isolation process] [--no-timing] [--only pooling] --out runs/corpus
 
 Verdicts are kept as they come in the verifier's own cache, so that a run that is stopped goes on from there, and none
-outlives a change of the rules. Prints the cheats that were accepted and the honest that were refused, where the time
-went, and the slowest; fails if a verdict is wrong. Cases that only the interpreter can tell are left out on a GPU.
+outlives a change of the rules. Prints the cheats that were accepted and the honest that were refused, as they are found
+and again at the end, where the time went, and the slowest; fails if a verdict is wrong. Cases that only the interpreter
+can tell are left out on a GPU.
 """
 
 import sys
@@ -40,6 +41,8 @@ def judge(wanted: list[Case], settings: VerifyConfig) -> dict[str, Verdict]:
         jobs = ((case.task, Candidate(task=case.task.id, source=case.path.read_text())) for case in wanted)
         for index, verdict in verifier.stream(jobs):
             found[wanted[index].id] = verdict
+            for line in wrong(wanted[index : index + 1], found):
+                bar.console.print(line, soft_wrap=True)  # who stops it has seen what was found
             bar.advance(asked)
     return found
 

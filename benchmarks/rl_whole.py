@@ -7,9 +7,9 @@
 `rows` makes what the base is trained on and the plain answers of its SFT. `train` trains the base on all GPUs, while
 tasks are drawn on the cores beside, then the SFT on one, and makes the runs of the plan then, each with one GPU and its
 share of the cores, the next one where one has ended. `judge` judges their answers and prints the tables. The plan
-(`--plan`, `rl_whole.toml` where not given) holds what the commands are given; `--run NAME` picks of its runs. What is
-done is not done again, so a copied folder goes on elsewhere. Each command's output is in `OUT/logs`, and how long each
-took in `OUT/steps.jsonl`.
+(`--plan`, `rl_whole.toml` where not given) holds what the commands are given; `--run NAME` picks of its runs. With
+`--together 2` two runs share a GPU, each with cores of its own. What is done is not done again, so a copied folder goes
+on elsewhere. Each command's output is in `OUT/logs`, and how long each took in `OUT/steps.jsonl`.
 
 Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` and `rl.py` do.
 """
@@ -175,15 +175,18 @@ class Steps:
         log.info("%s: %.0f s", name, row["seconds"])
 
 
-def shares(gpus: int, counts: Sequence[int] = ()) -> list[list[int]]:
-    """This process's cores, in one part for each GPU: so many of them, or equally many.
+def shares(places: int, counts: Sequence[int] = ()) -> list[list[int]]:
+    """This process's cores, in one part for each run that goes at a time: so many of them, or equally many.
 
-    Raises UserError where `counts` are not one for each GPU or more than there are.
+    Raises UserError where `counts` are not one for each or more than there are.
     """
     mine = sorted(os.sched_getaffinity(0))
-    if counts and (len(counts) != gpus or min(counts) < 1 or sum(counts) > len(mine)):
-        raise UserError(f"--cores: give it once for each of {gpus} GPUs, at least 1 and {len(mine)} at most together")
-    counts = counts or [max(1, len(mine) // gpus)] * gpus
+    if counts and (len(counts) != places or min(counts) < 1 or sum(counts) > len(mine)):
+        raise UserError(
+            f"--cores: give it once for each of {places} runs that go at a time (a GPU each, or --together a GPU), "
+            f"at least 1 and {len(mine)} at most in all"
+        )
+    counts = counts or [max(1, len(mine) // places)] * places
     ends = list(accumulate(counts))
     return [mine[end - count : end] or mine for end, count in zip(ends, counts, strict=True)]
 
@@ -233,21 +236,22 @@ def train(
     plan: PLAN = HERE / "rl_whole.toml",
     run: RUN = None,
     gpus: Annotated[int, typer.Option(min=1, help="How many GPUs there are.")] = max(1, torch.cuda.device_count()),
+    together: Annotated[int, typer.Option(min=1, help="Runs that share a GPU, side by side.")] = 1,
     cores: Annotated[
-        list[int] | None, typer.Option(help="Cores beside the first GPU; again for each; else equally many.")
+        list[int] | None, typer.Option(help="Cores of the first run; again for each that goes at a time; else equal.")
     ] = None,
 ) -> None:
     """Train the base, its SFT and the runs."""
-    read, steps, parts = Plan.read(plan), Steps(out), shares(gpus, cores or [])
+    read, steps, parts = Plan.read(plan), Steps(out), shares(gpus * together, cores or [])
     names = read.chosen(run or [])
     if not (out / "rows.npz.xz").exists() and "base" not in steps.done:
         raise UserError(f"{out} has no rows to learn from: run `rows` first")
-    with ThreadPoolExecutor(1 + gpus) as pool:
+    with ThreadPoolExecutor(1 + len(parts)) as pool:
         try:
             tasks = pool.submit(draw, read, steps, gpus)
             learn(read, steps, gpus)
             tasks.result()
-            reinforce(read, steps, names, parts, pool)
+            reinforce(read, steps, names, parts, pool, together)
         except BaseException:
             pool.shutdown(cancel_futures=True)  # what has begun ends by itself, of a signal or of its time
             raise
@@ -288,11 +292,12 @@ def enough(outcome: Path, most: float) -> None:
 
 
 def reinforce(
-    plan: Plan, steps: Steps, names: Sequence[str], parts: Sequence[Sequence[int]], pool: ThreadPoolExecutor
-) -> None:
-    """The runs, one a GPU at a time, the first on the first; raises the first error once all have ended.
+    plan: Plan, steps: Steps, names: Sequence[str], parts: Sequence[Sequence[int]], pool: ThreadPoolExecutor,
+    together: int = 1,
+) -> None:  # fmt: skip
+    """The runs, so many a GPU at a time, the first on the first; raises the first error once all have ended.
 
-    `parts` are each GPU's cores.
+    `parts` are the cores of each that goes at a time.
     """
     free = SimpleQueue[int]()
 
@@ -302,7 +307,8 @@ def reinforce(
             on, options = parts[index], flags(plan.run(name))
             command = [sys.executable, str(HERE / "rl.py"), "run", str(steps.out / "start" / "sft" / "model")]
             command += [f"--out={steps.out / 'rl' / name}", f"--tasks={steps.out / 'tasks'}", "--judge-later"]
-            steps.do(name, [*command, f"--workers={max(1, len(on) - 1)}", *options, *specs(plan)], on, index)
+            command += [f"--workers={max(1, len(on) - 1)}", *options, *specs(plan)]
+            steps.do(name, command, on, index // together)
         finally:
             free.put(index)
 

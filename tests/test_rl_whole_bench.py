@@ -140,6 +140,20 @@ def test_the_first_run_has_the_first_gpu(tmp_path: Path) -> None:
     assert given[names[0]] == ([0], 0) and given[names[1]] == ([1], 1) and given[names[2]][1] in (0, 1)
 
 
+def test_runs_that_go_together_share_a_gpu_and_no_core(tmp_path: Path) -> None:
+    plan = Plan.read(PLAN)
+    steps, given = Steps(tmp_path), {}
+
+    def noted(name: str, command: list[str], on: list[int], gpu: int) -> None:
+        given[name] = (on, gpu)
+
+    steps.do = noted  # type: ignore[method-assign,assignment]
+    names = list(plan.runs)[:4]
+    with ThreadPoolExecutor(4) as pool:
+        reinforce(plan, steps, names, [[0], [1], [2], [3]], pool, together=2)
+    assert [given[name] for name in names] == [([0], 0), ([1], 0), ([2], 1), ([3], 1)]
+
+
 def test_a_run_that_fails_takes_none_with_it(tmp_path: Path) -> None:
     """Those that waited for a GPU were cancelled."""
     plan = Plan.read(PLAN)
