@@ -1,10 +1,14 @@
-"""Few elements may be off by what rounding of the inputs explains, and by no more."""
+"""Few elements may be off by what rounding of the inputs explains, and by no more; where large scores are equal all."""
 
+import math
 from dataclasses import replace
+from typing import cast
 
+import pytest
 import torch
 from torch import nn
 
+from tritonsmith.tasks.values import far
 from tritonsmith.verify.numerics import Truth, compare
 from tritonsmith.verify.reference.truth import truth_of
 
@@ -102,3 +106,47 @@ def test_what_was_asked_is_kept() -> None:
     for _ in range(2):
         assert compare(counted, _of_moved(scores, 1), "large values") is None
     assert len(asked) == len(set(asked)) > 1
+
+
+class Attention(nn.Module):
+    def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, -1) @ v
+
+
+def _scores_of_scaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Base 2 scores of queries that are scaled once, one product after another, as a kernel's loop adds them."""
+    scaled = (q * (1.4426950408889634 / math.sqrt(q.shape[-1]))).to(q.dtype).float()
+    scores = torch.zeros(*q.shape[:-1], k.shape[-2])
+    for column in range(q.shape[-1]):
+        scores += scaled[..., column, None] * k[..., None, :, column].float()
+    return scores
+
+
+def _far_apart(dim: int, dtype: torch.dtype) -> list[torch.Tensor]:
+    drawn = torch.randn(3, 2, 192, dim, generator=torch.Generator().manual_seed(dim))
+    return [one.to(dtype) for one in cast(list[torch.Tensor], far(list(drawn), -1, product=True))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("dim", [16, 64, 80, 256])
+def test_queries_may_be_scaled_before_scores_far_from_zero_are_equal(dim: int, dtype: torch.dtype) -> None:
+    # Many scores are equal there, and a thousand times their rounding is what a flash attention errs by in each.
+    q, k, v = _far_apart(dim, dtype)
+    scores = _scores_of_scaled(q, k)
+    shares = torch.exp2(scores - scores.amax(-1, keepdim=True))
+    got = (shares @ v.float() / shares.sum(-1, keepdim=True)).to(dtype)
+    truth = replace(truth_of(Attention(), [q, k, v], one_sided=True), faint=False)
+    assert compare(truth, got, "values far below zero") is None
+
+
+@pytest.mark.parametrize("dim", [16, 64, 80, 256])
+@pytest.mark.parametrize("begin", ["zero", "one answer"])
+def test_among_scores_far_from_zero_a_wrong_maximum_is_found(dim: int, begin: str) -> None:
+    q, k, v = _far_apart(dim, torch.float32)
+    scores = _scores_of_scaled(q, k)
+    shares = torch.exp2(scores - scores.amax(-1, keepdim=True).clamp(min=0))
+    got = shares @ v / shares.sum(-1, keepdim=True).clamp(min=1e-20)
+    if begin == "one answer":
+        got = v.gather(-2, scores.argmax(-1, keepdim=True).expand_as(v))
+    truth = replace(truth_of(Attention(), [q, k, v], one_sided=True), faint=False)
+    assert compare(truth, got, "values far below zero") is not None

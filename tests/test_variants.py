@@ -413,7 +413,8 @@ def test_of_two_factors_one_is_far_above_zero_and_one_below() -> None:
         list[torch.Tensor],
         adapt([torch.randn(8, 64), torch.randn(8, 64)], Variant("far", product, values="far below")),
     )
-    assert float((one @ other.T).max()) < -(16**2) * 64
+    # As scores an eighth of them is still so far below zero that `exp` is zero there.
+    assert float((one @ other.T).max()) / 64**0.5 < -104 * 8
 
 
 def test_labels_and_probabilities_are_never_far_from_zero() -> None:

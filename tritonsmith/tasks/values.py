@@ -47,10 +47,10 @@ LARGE = 128.0
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
-FAR, FAR_FACTOR = 1024.0, 16.0
-"""Unit of values that are far from zero on one side, and of factors of products that are. `exp` is zero 104 below
-where a running maximum begins, and an eighth of what is given may be what is compared; of 128 products of factors, over
-the root of that, each step is 22. Powers of two, so that sums are exact."""
+FAR, FAR_PRODUCT = 1024.0, 1024.0
+"""Unit of values that are far from zero on one side, and of what the root of D makes of D products of two such. `exp`
+is zero 104 below where a running maximum begins, and an eighth of what is given may be what is compared. No more than
+that is wanted: rounding of a score is a part of it, and the answer hangs on differences."""
 PEAK = 6.0
 """What rows of rising values end with, by their root mean square: more than 88 beyond all of another block's, where
 `exp` overflows, with `LARGE_HALVES` too, and a square that float16 holds."""
@@ -278,11 +278,18 @@ def far(inputs: list[object], side: int, product: bool) -> list[object]:
         nonlocal side
         if not unbounded(tensor):
             return tensor
-        found = side * (FAR_FACTOR if product else FAR) * (1 + (tensor.abs() / _rms(tensor)).floor())
+        unit = _factor(tensor.shape[-1] if tensor.ndim else 1) if product else FAR
+        found = side * unit * (1 + (tensor.abs() / _rms(tensor)).floor())
         side = -side if product else side
         return found.to(tensor.dtype).where(tensor != 0, tensor)
 
     return [map_tensors(item, change) for item in inputs]
+
+
+def _factor(terms: int) -> float:
+    """The unit of factors of which so many are summed: of few digits, so that sums are exact, and not whole, so that
+    rounding moves it (`numerics.Truth.tied`)."""
+    return math.floor(math.sqrt(FAR_PRODUCT / math.sqrt(max(terms, 1)))) + 0.5
 
 
 def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:

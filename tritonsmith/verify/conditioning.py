@@ -51,9 +51,9 @@ def room(moved: Callable[[int], object], leaf: int, exact: torch.Tensor) -> torc
     return _ROOM * widest
 
 
-def without(error: torch.Tensor, room: torch.Tensor) -> torch.Tensor:
-    """Errors without those of the greatest ones that rounding explains; both are flat and of the same length."""
-    greatest = error.topk(min(most(error.numel()), error.numel())).indices
+def without(error: torch.Tensor, room: torch.Tensor, all_may: bool = False) -> torch.Tensor:
+    """Errors without those of the few greatest ones, or all, that rounding explains; both are flat, of one length."""
+    greatest = error.topk(error.numel() if all_may else min(most(error.numel()), error.numel())).indices
     explained = greatest[error[greatest] <= room[greatest]]
     return error.index_fill(0, explained, 0.0)
 

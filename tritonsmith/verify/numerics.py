@@ -77,6 +77,9 @@ class Truth:
     """Whether slices that are small beside the rest are asked about. Not where the inputs are: a logarithm of one and
     little more is then rounding in an honest kernel, and none in torch's `log1p`. Nor where they rise: what a gate
     shuts throughout is rounding of one in a kernel whose `tanh(x)` is `2 * sigmoid(2 * x) - 1`."""
+    tied: bool = False
+    """Whether all elements may hang on rounding, and not few: where values lie far from zero in steps, many scores are
+    equal to the bit in torch, and off by rounding of thousands where a kernel scales one factor of their products."""
     floor: float = 0.0
     """Error that is allowed besides: `FLOOR` where inputs are faint. Rounding is then nearly all of `exp(x) - 1`, which
     a kernel has for torch's `expm1`, and of the divergence of two distributions that are nearly the same."""
@@ -237,12 +240,12 @@ def _values(
 def _on_rounding(
     truth: Truth, path: str, exact: torch.Tensor, part: Part, tolerance: float, scale: Scale, most: float
 ) -> bool:
-    """Whether the few elements that are off hang on the rounding of what is given, and all others are right."""
+    """Whether the elements that are off, few but for ties, hang on rounding of what is given, and others are right."""
     true = true_of(*part[:2])
     error, allowed = (finite(part[2], part[1]) - true).abs(), _allowed(true, tolerance, scale, truth.floor)
 
     def right(room: torch.Tensor) -> bool:
-        left = conditioning.without(error, room)
+        left = conditioning.without(error, room, truth.tied)
         return not bool((left > allowed).any()) and float(left.square().mean().sqrt()) <= most
 
     if truth.moved is None or not right(torch.full_like(error, math.inf)):

@@ -357,8 +357,8 @@ class Draws:
             inputs = self.inputs(variant)
             model = self.model(variant)
             faint = variant.factor < 1.0 or variant.values == "small"
-            truth = truth_of(model, inputs, wide=wide)
-            slices = not faint and variant.values not in ("rising", *ONE_SIDED)
+            truth = truth_of(model, inputs, wide=wide, one_sided=variant.values in ONE_SIDED)
+            slices = not faint and not truth.tied and variant.values != "rising"
             truth = replace(truth, faint=slices, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
             truth = edges.settled(variant.values, model, inputs, truth)

@@ -6,6 +6,7 @@ Runs the task's code, never a candidate's. The comparison is `numerics`.
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -33,6 +34,9 @@ differ by 1 in 500, each off by up to three, 4 places were beyond what 16 runs g
 units 11 were, of 5. The values themselves may be off by `numerics.PROPORTION`."""
 UNITS = 2.0
 """By how many units of rounding inputs and weights are moved to see how far an answer in floats hangs on them."""
+_ONE_SIDED, _ONE_SIDED_HALVES = 16.0, 0.5
+"""The same where values lie on one side of zero: a running sum of D products then errs by D / 20 times what moves of
+two units of each factor make of it. Halves are summed in float32: of them each is rounded itself, by half a unit."""
 _WHOLE = 2.0**24
 """Numbers beyond have no fractions in float32, so that being whole says nothing of them."""
 _OTHER_PRODUCTS = ("rnn", "lstm", "gru", "cdist", "mv.", "attention")
@@ -43,11 +47,17 @@ _MUCH = 1 << 20
 """Elements for each one of an output from which on it matters whether it is a plain sum of them; see `numerics`."""
 
 
-def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[object]] = (), wide: bool = True) -> Truth:
+def truth_of(
+    model: nn.Module,
+    inputs: list[object],
+    earlier: Sequence[list[object]] = (),
+    wide: bool = True,
+    one_sided: bool = False,
+) -> Truth:
     """Both outputs of the reference; raises whatever its code raises in its own dtype.
 
     `earlier` are calls that it has answered before, where its answer depends on them. Not `wide`: there is no memory
-    for it in float64, and it is its own truth.
+    for it in float64, and it is its own truth. `one_sided`: values lie far from zero, in steps (`Truth.tied`).
     """
     native = _detached(_answer(used(model, earlier) if earlier else model, inputs))
     if not wide:
@@ -71,10 +81,12 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
             forward(used(model, earlier) if earlier else model, inputs)
         return found
 
+    units = (_ONE_SIDED if kind in numerics.SUMS else _ONE_SIDED_HALVES) if one_sided else UNITS
+
     def moved(number: int) -> object:
         given, copied = _wide(inputs), copy.deepcopy(model).double()
         if number:
-            eps = UNITS * torch.finfo(kind).eps
+            eps = units * torch.finfo(kind).eps
             with seeded(number), torch.no_grad():
                 given = [map_tensors(item, lambda tensor: _nudged(tensor, eps)) for item in given]
                 for weight in [*copied.parameters(), *copied.buffers()]:
@@ -82,9 +94,10 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
         return forward(used(copied, map(_wide, earlier)) if earlier else copied, given)
 
     # Halves are summed in float32, and rounded once: their tolerance knows that.
-    shaken = moved if exact is not native and kind in numerics.SUMS else None
+    shaken = moved if exact is not native and (one_sided or kind in numerics.SUMS) else None
+    found = Truth(exact, native, summed=summed, kind=kind, picks=picks, moved=shaken, tied=one_sided)
     if unit is None:
-        return Truth(exact, native, summed=summed, kind=kind, picks=picks, moved=shaken)
+        return found
 
     def nearby(number: int) -> object:
         with seeded(number):
@@ -92,7 +105,7 @@ def truth_of(model: nn.Module, inputs: list[object], earlier: Sequence[list[obje
         with Ties(number, _REORDERED * unit):
             return forward(double, given)
 
-    return Truth(exact, native, nearby, summed, kind=kind, picks=picks, moved=shaken)
+    return replace(found, nearby=nearby)
 
 
 def _answer(model: nn.Module, inputs: list[object]) -> object:
