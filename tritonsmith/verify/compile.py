@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from pydantic import ValidationError
@@ -24,8 +24,8 @@ from triton.backends.driver import DriverBase
 
 from tritonsmith.types import Finding, KernelStats
 from tritonsmith.verify.dynamic.observe import Launch, Launches, take_turns
-from tritonsmith.verify.launches import arguments, hosted, ir, warmed
-from tritonsmith.verify.launches.device import PROPERTIES
+from tritonsmith.verify.launches import arguments, device, hosted, ir, warmed
+from tritonsmith.verify.launches.looks import named
 from tritonsmith.verify.launches.occupancy import occupancy
 from tritonsmith.verify.process import scratch
 from tritonsmith.verify.process.wire import WireError
@@ -42,6 +42,19 @@ def parse_target(name: str) -> GPUTarget:
     raise ValueError(f"target {name!r} is not of the form sm_90 or gfx942")
 
 
+@named("triton.backends.nvidia.driver", "CudaUtils")
+class CudaUtils:
+    """What Triton's driver asks a GPU by; of its functions the one that candidates may call."""
+
+    def __init__(self, properties: Mapping[str, object]) -> None:
+        self._properties = dict(properties)
+
+    def get_device_properties(self, number: int = 0) -> dict[str, object]:
+        """A GPU's properties by Triton's names."""
+        return dict(self._properties)
+
+
+@named("triton.backends.nvidia.driver", "CudaDriver")
 class AheadOfTimeDriver(DriverBase):
     """A driver for a GPU that is not there: enough for `JITFunction.run` to specialise a launch."""
 
@@ -71,13 +84,18 @@ class AheadOfTimeDriver(DriverBase):
     @property
     def utils(self) -> object:
         """What candidates ask the driver for the size of the GPU by."""
-        answers = {
-            "multiprocessor_count": PROPERTIES.multi_processor_count,
-            "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
-            "max_num_regs": PROPERTIES.regs_per_multiprocessor,
-            "warpSize": PROPERTIES.warp_size,
-        }
-        return SimpleNamespace(get_device_properties=lambda *_: answers)
+        gpu = device.found()
+        return CudaUtils(
+            {
+                "max_shared_mem": gpu.shared_memory_per_block_optin,
+                "max_num_regs": gpu.regs_per_multiprocessor,
+                "multiprocessor_count": gpu.multi_processor_count,
+                "warpSize": gpu.warp_size,
+                "sm_clock_rate": gpu.clock_rate,
+                "mem_clock_rate": gpu.memory_clock_rate,
+                "mem_bus_width": gpu.memory_bus_width,
+            }
+        )
 
     def get_benchmarker(self) -> object:
         """Autotuners get equal times for every configuration, so that the first one is taken."""

@@ -75,9 +75,11 @@ class Conversation:
         self.wanting = False
         """Whether a runner, when hardly any was left, or the judge was refused memory that others may have taken."""
 
-    def load(self, mode: str, source: str, target: str) -> None:
-        """Start a runner and have it import the candidate; its time begins when the runner is warm."""
+    def load(self, mode: str, source: str, target: str, elsewhere: bool = False) -> None:
+        """Start a runner and have it import the candidate; its time begins when the runner is warm. `elsewhere`: where
+        there is no GPU it finds another one than it usually does."""
         header: dict[str, object] = {"do": "load", "mode": mode, "target": target, "source": source}
+        header["elsewhere"] = elsewhere
         header["values"] = _VALUES if self._settings.policy == "strict" else None
         header |= {"lines": self._settings.ir_lines, "serves": self._idle is not None}
         if mode == "cuda" and self._stable is not None:

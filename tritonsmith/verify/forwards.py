@@ -72,6 +72,8 @@ class Forwards:
         self._wide = wide
         self._talk, self._supply, self._room, self._cuda = talk, supply, room, cuda
         self.mode = "cuda" if cuda else "interpret"
+        self.elsewhere = False
+        """Whether a runner's candidate finds another GPU than it usually does; see `launches.device`."""
         self.named = False
         """Whether the candidate last built has all of the reference's weights by name."""
         self._weights: list[str] = []
@@ -87,7 +89,7 @@ class Forwards:
         if not self._talk.has(self.mode):
             if self._cuda:
                 self.leave()  # the new one may be a pooled one, which has seen what was drawn for others
-            self._talk.load(self.mode, self._source, self._target)
+            self._talk.load(self.mode, self._source, self._target, self.elsewhere)
 
     @property
     def draws(self) -> Draws:

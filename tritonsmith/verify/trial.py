@@ -6,6 +6,7 @@ compared by `comparing`, and once more with other contents by `replayed`.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -37,6 +38,9 @@ from tritonsmith.verify.watching import Watching
 _SLOW = 2.5
 """Seconds of the interpreter's for the task as given from which on variants are of smaller sizes: there are some twenty
 of them, a few of which take longer than it does, and a candidate has 60 s."""
+
+_ASKS = re.compile(r"get_device_(name|properties|capability)|get_current_target|multiprocessor_count|is_bf16_supported")
+"""What a text has in it that asks which GPU there is."""
 
 
 class Trial:
@@ -177,9 +181,31 @@ class Trial:
             if not own.ok:
                 return own
             findings = self._upkeep.integrity() or self._sanitized()
+            elsewhere = None if findings else self._elsewhere()
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
+        if elsewhere is not None and not elsewhere.ok:
+            return elsewhere
         return refused(findings) if findings else outcome
+
+    def _elsewhere(self) -> Outcome | None:
+        """Values where a candidate finds another GPU, if its text asks for one's properties and there is none; None
+        where it turned that one down."""
+        if self._gpu is not None or not _ASKS.search(self._source):
+            return None
+        if findings := self._upkeep.renewed():
+            return refused(findings)
+        seen, self._forwards.elsewhere = self._values.seen, True
+        try:
+            return self._values.compared(Variant("on another GPU", self._prepared().tiny.task, fresh_seed=True))
+        except RunnerFailed as failure:
+            if failure.finding.rule != "exception":
+                raise
+            self._upkeep.turned_down(failure)  # it is for one kind, and says so
+            return None
+        finally:
+            self._values.seen, self._forwards.elsewhere = seen, False
+            self._talk.leave(self._forwards.mode)
 
     def _tried_on(self, prepared: Sizes) -> list[Variant]:
         multi_input = self._extensions.multi_input

@@ -6,9 +6,9 @@ what they ask a GPU for to choose a grid (an H100's answers). Does not pretend a
 fail as they would.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import SimpleNamespace
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -17,17 +17,27 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tritonsmith.verify.launches import hosted
 from tritonsmith.verify.launches.descriptors import ALIGNMENT
+from tritonsmith.verify.launches.looks import Properties, Uuid, like
 
-PROPERTIES = SimpleNamespace(
+PROPERTIES = Properties(
     name="NVIDIA H100 80GB HBM3", major=9, minor=0, multi_processor_count=132, total_memory=81089 << 20, warp_size=32,
     max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
     shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, L2_cache_size=50 << 20,
     gcnArchName="sm_90", is_integrated=False, is_multi_gpu_board=False, max_threads_per_block=1024,
-    uuid="4cf2a3bd-7c1e-5c0a-9f0f-0c6a52f1d7b3", pci_bus_id=25, pci_device_id=0, pci_domain_id=0, clock_rate=1980000,
-    memory_clock_rate=2619000, memory_bus_width=5120,
+    uuid=Uuid("4cf2a3bd-7c1e-5c0a-9f0f-0c6a52f1d7b3"), pci_bus_id=25, pci_device_id=0, pci_domain_id=0,
+    clock_rate=1980000, memory_clock_rate=2619000, memory_bus_width=5120,
 )  # fmt: skip
 """What `torch.cuda.get_device_properties` says on an H100 SXM (CUDA C++ Programming Guide, "Compute Capabilities",
 and the data sheet; the memory is what torch prints of one): candidates size persistent grids by it."""
+ELSEWHERE = Properties(
+    name="NVIDIA A10", major=8, minor=6, multi_processor_count=72, total_memory=22731 << 20, warp_size=32,
+    max_threads_per_multi_processor=1536, regs_per_multiprocessor=65536, shared_memory_per_block=49152,
+    shared_memory_per_block_optin=101376, shared_memory_per_multiprocessor=102400, L2_cache_size=6 << 20,
+    gcnArchName="sm_86", is_integrated=False, is_multi_gpu_board=False, max_threads_per_block=1024,
+    uuid=Uuid("0b8f3c0e-51d7-5f0a-8a7e-2f9d6c4b1e85"), pci_bus_id=59, pci_device_id=0, pci_domain_id=0,
+    clock_rate=1695000, memory_clock_rate=6251000, memory_bus_width=384,
+)  # fmt: skip
+"""The same of a GPU that has less of everything; what is right on one GPU alone is not right."""
 BUILD = "+cu128"
 """What the version of a torch that was built for GPUs ends with."""
 
@@ -40,21 +50,56 @@ def on_device(device: str, called: bool = False) -> AbstractContextManager[objec
     return nullcontext() if device == "cuda" else _cuda_as(device, called)
 
 
-@contextmanager
-def _cuda_as(device: str, called: bool) -> Iterator[None]:
-    answers = {
-        "device": lambda *_: nullcontext(),
-        "device_of": lambda *_: nullcontext(),
-        "set_device": lambda *_: None,
+def pretend(elsewhere: bool) -> Properties:
+    """Have candidates find another GPU than the usual one, or that, from now on; gives its properties."""
+    _asked[:] = [ELSEWHERE if elsewhere else PROPERTIES]
+    return found()
+
+
+def found() -> Properties:
+    """Properties of the GPU that candidates find in this process."""
+    return _asked[-1]
+
+
+_asked = [PROPERTIES]
+
+
+def _of(gpu: Properties, device: object = None) -> Properties:
+    """The properties of a device; raises as torch does where there is none of this number."""
+    _ordinal(device)
+    return gpu
+
+
+def _ordinal(device: object = None) -> None:
+    """Raises AssertionError for the number of a GPU that is not there."""
+    number = device if type(device) is int else torch.device(device).index if isinstance(device, str) else None
+    number = device.index if isinstance(device, torch.device) else number
+    if number is not None and number > 0:
+        raise AssertionError("Invalid device id")
+
+
+@functools.cache
+def _answers(gpu: Properties) -> Mapping[str, Callable[..., object]]:
+    """What functions of `torch.cuda` are in the meantime."""
+    answers: dict[str, Callable[..., object]] = {
+        "device": _ordinal,
+        "device_of": lambda *_: None,
+        "set_device": _ordinal,
         "synchronize": lambda *_: None,
         "current_device": lambda: 0,
         "device_count": lambda: 1,
         "is_available": lambda: True,
-        "is_bf16_supported": lambda *_: True,
-        "get_device_name": lambda *_: PROPERTIES.name,
-        "get_device_capability": lambda *_: (PROPERTIES.major, PROPERTIES.minor),
-        "get_device_properties": lambda *_: PROPERTIES,
+        "is_bf16_supported": lambda *_, **__: True,
+        "get_device_name": lambda *given, **named: _of(gpu, *given, **named).name,
+        "get_device_capability": lambda *given, **named: (_of(gpu, *given, **named).major, gpu.minor),
+        "get_device_properties": lambda *given, **named: _of(gpu, *given, **named),
     }
+    return {name: like(answer, getattr(torch.cuda, name)) for name, answer in answers.items()}
+
+
+@contextmanager
+def _cuda_as(device: str, called: bool) -> Iterator[None]:
+    answers = _answers(found())
     saved = {name: getattr(torch.cuda, name) for name in answers}
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
@@ -93,9 +138,11 @@ _ANSWERS: Mapping[object, object] = {
     torch.get_device: 0,
 }
 """What a tensor says of its device, and of its memory there."""
-_OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type))
+_OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type, torch.Tensor.__repr__, torch.Tensor.__format__))
 """What a tensor of the host's says as it is."""
-_OTHERWISE = frozenset((*_OF_THE_HOST, torch.Tensor.cuda, torch.Tensor.to))
+_TOLD = frozenset((torch.Tensor.__repr__, torch.Tensor.__format__))
+"""What makes a text of a tensor, which names its device; what is a number is told without."""
+_OTHERWISE = frozenset((*_OF_THE_HOST, *_TOLD, torch.Tensor.cuda, torch.Tensor.to))
 """What does something else here than it says, or may, without an argument by name."""
 
 
@@ -129,9 +176,14 @@ class _CudaMeans(TorchFunctionMode):
         if func in _ANSWERS:
             return _ANSWERS[func]
         if func is torch.Tensor.cuda:
+            self._here(self._numbered(args[1]) if len(args) > 1 else None)
             return args[0]
-        if func is torch.Tensor.type and len(args) == 1 and not kwargs:
-            return str(func(*args)).replace("torch.", "torch.cuda.", 1)
+        if func is torch.Tensor.type and not kwargs and (len(args) == 1 or isinstance(args[1], str)):
+            if len(args) == 1:
+                return str(func(*args)).replace("torch.", "torch.cuda.", 1)
+            return func(args[0], str(args[1]).replace("torch.cuda.", "torch.", 1))
+        if func in _TOLD and isinstance(text := func(*args, **kwargs), str):
+            return f"{text[:-1]}, device='cuda:0')" if text.endswith(")") else text
         if not kwargs and func is not torch.Tensor.to:
             return func(*args)
         named = {key: self._numbered(value) if key == "device" else value for key, value in kwargs.items()}
@@ -155,8 +207,9 @@ class _CudaMeans(TorchFunctionMode):
         return torch.device("cuda", value) if type(value) is int else value
 
     def _here(self, value: object) -> object:
-        if isinstance(value, torch.device) and value.type == "cuda":
-            return torch.device(self._device)
-        if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
-            return self._device
-        return value
+        named = isinstance(value, str) and (value == "cuda" or value.startswith("cuda:"))
+        if not named and not (isinstance(value, torch.device) and value.type == "cuda"):
+            return value
+        if torch.device(value).index:  # type: ignore[arg-type]
+            raise RuntimeError("CUDA error: invalid device ordinal")
+        return self._device if named else torch.device(self._device)

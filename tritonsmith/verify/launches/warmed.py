@@ -5,12 +5,14 @@ are those of a kernel of middling size: how large a grid is must not change what
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
+
+from tritonsmith.verify.launches.looks import metadata, named
 
 REGISTERS, SHARED = 64, 8192
 Launch = Callable[..., object]
 
 
+@named("triton.compiler.compiler", "CompiledKernel")
 class Warmed:
     """A stand-in for Triton's `CompiledKernel`."""
 
@@ -20,7 +22,7 @@ class Warmed:
         """`launch` takes a grid and a launch's arguments; `options` are what the kernel was warmed up with besides."""
         self.name, self._launch, self._options = name, launch, dict(options)
         given = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, **self._options}
-        self.metadata = SimpleNamespace(shared=SHARED, name=name, **given)
+        self.metadata = metadata({"shared": SHARED, "name": name, **given})
         self.asm: dict[str, str] = {}
 
     def _init_handles(self) -> None:
@@ -31,6 +33,7 @@ class Warmed:
         return lambda *args, stream=None: self._launch(*args, grid=grid, **self._options)
 
 
+@named("triton.compiler.compiler", "CompiledKernel")
 class Compiled:
     """A kernel that was compiled, whose launches go the way of all others: they are watched."""
 

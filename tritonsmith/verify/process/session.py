@@ -19,7 +19,7 @@ from tritonsmith.verify.dynamic.hidden import Hidden
 from tritonsmith.verify.dynamic.kept import Kept
 from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
-from tritonsmith.verify.launches.device import on_device
+from tritonsmith.verify.launches.device import on_device, pretend
 from tritonsmith.verify.process import building, loading, wire
 from tritonsmith.verify.process.within import Limit, within
 from tritonsmith.verify.reference import handing
@@ -91,6 +91,7 @@ class Session:
         self._values = int(str(header["values"])) if header.get("values") is not None else None
         from tritonsmith.verify import compile as compiler
 
+        pretend(bool(header.get("elsewhere")))
         if self.mode == "interpret":
             from tritonsmith.verify.interpreter import loops
 
