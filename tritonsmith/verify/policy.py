@@ -38,7 +38,7 @@ MAX_SOURCE = 200_000
 """Longest source in characters."""
 BUILTINS = {
     "eval", "exec", "compile", "open", "input", "breakpoint", "__import__", "globals", "locals", "vars", "setattr",
-    "delattr", "memoryview", "exit", "quit", "help",
+    "delattr", "memoryview", "exit", "quit", "help", "hash",
 }  # fmt: skip
 DEFINABLE = {
     "__repr__", "__str__", "__len__", "__getitem__", "__iter__", "__hash__", "__eq__", "__enter__", "__exit__",

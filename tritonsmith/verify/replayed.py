@@ -73,7 +73,7 @@ class Replayed:
             findings = findings or self._upkeep.integrity()
             findings = findings or self._many_calls_later(same)
             if same and not findings and (self._calls or self._eyes.keeps):  # what keeps nothing is new in each call
-                findings = self._reused.findings(variant, same)
+                findings = self._reused.findings(variant, same, self._prepared().large().light().task)
             self._upkeep.release()
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)

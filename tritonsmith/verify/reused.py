@@ -1,25 +1,57 @@
-"""One model of a candidate used on: on more rows than those of its first call, and with other weights.
+"""One model of a candidate used on: on more rows than those of its first call, on values of other kinds, and with other
+weights.
 
 A model is built once; then its batches differ, and it is trained. What a forward keeps of its first call is old then: a
-size, memory of that size, what it made of a weight. Held against it is only what another model of the same candidate
-gets right that had not been called before: what a constructor prepares is no matter of this.
+size, memory of that size, a mask, a number, a row's maximum, what it made of a weight. Held against it is only what
+another model of the same candidate gets right that had not been called before: what a constructor prepares is no matter
+of this.
 """
 
 from collections.abc import Callable
 from functools import partial
 
+import torch
+
+from tritonsmith.tasks.format import TaskModule
+from tritonsmith.tasks.values import Values
 from tritonsmith.tasks.variants import Variant
-from tritonsmith.types import Finding
+from tritonsmith.types import Finding, Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import RunnerFailed
-from tritonsmith.verify.dynamic import conduct
+from tritonsmith.verify.dynamic import conduct, replay
 from tritonsmith.verify.forwards import Answer, Forwards
 from tritonsmith.verify.reference.by_name import Weights
-from tritonsmith.verify.reference.material import Reuse
+from tritonsmith.verify.reference.material import Fails, Reuse
 from tritonsmith.verify.watching import Watching
 
+_KINDS: tuple[tuple[str, Values], ...] = (
+    ("other constants", "constants"),
+    ("other numbers", "numbers"),
+    ("other masks", "masks"),
+    ("large values", "large"),
+    ("negative values", "negative"),
+    ("signed values", "mixed"),
+)
+_FIRST = "positive values"
+"""What a model may be called on first, which has nothing in it that others must be looked through for."""
 Pair = tuple[list[object], numerics.Truth]
 """Inputs with what the reference answers to them."""
+
+
+def unlike(task: Task, larger: Task) -> list[Variant]:
+    """What the same model may be called on besides: values of other kinds; where it has no weights, and is constructed
+    alike, sizes and precisions too."""
+    found = [Variant(label, task, fresh_seed=True, values=values) for label, values in _KINDS]
+    if not _alike(task, larger):
+        return found
+    sizes = [Variant("larger sizes", larger, fresh_seed=True)] if larger.source != task.source else []
+    return [*found, *sizes, Variant("float16", task, dtype=torch.float16)]
+
+
+def _alike(task: Task, other: Task) -> bool:
+    """Whether two tasks' models take the same arguments and have no weights."""
+    one, two = TaskModule.of(task), TaskModule.of(other)
+    return repr(one.init_inputs()) == repr(two.init_inputs()) and not one.model(0).state_dict()
 
 
 class Reused:
@@ -28,10 +60,24 @@ class Reused:
     def __init__(self, forwards: Forwards, eyes: Watching) -> None:
         self._forwards, self._eyes = forwards, eyes
 
-    def findings(self, variant: Variant, contents: list[Pair]) -> list[Finding]:
-        """What is held against it; `contents` are what it was right on, one after the other on the same storage."""
+    def findings(self, variant: Variant, contents: list[Pair], larger: Task) -> list[Finding]:
+        """What is held against it; `contents` are what it was right on, one after the other on the same storage, and
+        `larger` is the task at other sizes."""
         reuse = self._forwards.draws.reuse(variant, contents[0][0], contents[-1][0])
-        return self._more_rows(variant, reuse, contents[0]) or self._weights(variant, reuse, *contents[0])
+        findings = self._written_over(variant, contents[0]) or self._more_rows(variant, reuse, contents[0])
+        findings = findings or self._weights(variant, reuse, *contents[0])
+        return findings or self._unlike(variant, contents[0], larger)
+
+    def _written_over(self, variant: Variant, known: Pair) -> list[Finding]:
+        """Write what differs in more than being drawn anew over the inputs that it was called on last."""
+        for label, values in _KINDS:
+            other = Variant(label, variant.task, fresh_seed=True, values=values)
+            pair = self._drawn(other)
+            if pair is None or replay.form(pair[0]) != replay.form(known[0]):
+                continue
+            if not self._right(partial(self._forwards.refilled, *pair), pair[1]):
+                return [conduct.KEPT] if self._right(partial(self._forwards.anew, *pair), pair[1], other) else []
+        return []
 
     def _more_rows(self, variant: Variant, reuse: Reuse, known: Pair) -> list[Finding]:
         """Call it on more rows, where there are such, then on as many as before (`known`)."""
@@ -44,6 +90,28 @@ class Reused:
             self._right(as_before, known[1], variant)  # it is for so many rows alone: what follows asks for no others
             return []
         return [] if self._right(as_before, known[1]) else [conduct.FROZEN]
+
+    def _unlike(self, variant: Variant, known: Pair, larger: Task) -> list[Finding]:
+        """Call it on what differs from `known` in more than being drawn anew; then another one on something plain
+        first, and on `known` as ever."""
+        as_before = partial(self._forwards.anew, *known)
+        self._right(as_before, known[1], variant)
+        for other in unlike(variant.task, larger):
+            if (pair := self._drawn(other)) is None or self._right(
+                call := partial(self._forwards.anew, *pair), pair[1]
+            ):
+                continue
+            if self._right(call, pair[1], other):
+                return [conduct.KEPT]
+            self._right(as_before, known[1], variant)  # it does not take them: `trial` tells whether that is wrong
+        first = self._drawn(Variant(_FIRST, variant.task, fresh_seed=True, values="positive"))
+        if first is None or not self._right(partial(self._forwards.anew, *first), first[1], variant):
+            return []
+        return [] if self._right(as_before, known[1]) else [conduct.KEPT]
+
+    def _drawn(self, variant: Variant) -> Pair | None:
+        material = self._forwards.material(variant)
+        return None if isinstance(material, Fails) or not material.usable else (material.inputs, material.truth)
 
     def _weights(self, variant: Variant, reuse: Reuse, inputs: list[object], truth: numerics.Truth) -> list[Finding]:
         """Give its weights other contents where they lie, then the first ones in other memory."""

@@ -329,6 +329,11 @@ def keeps(seen: Mapping[str, object]) -> bool:
     return _count(seen, "older") > 0
 
 
+KEPT = Finding(
+    rule="cache",
+    message="called on other values or sizes than before the answer is wrong, and that of a new ModelNew is right: "
+    "forward keeps what it found in an earlier call's inputs",
+)
 FROZEN = Finding(
     rule="cache",
     message="called on another number of rows than before the answer is wrong, and that of a new ModelNew is right: "

@@ -71,10 +71,12 @@ def _of(gpu: Properties, device: object = None) -> Properties:
 
 
 def _ordinal(device: object = None) -> None:
-    """Raises AssertionError for the number of a GPU that is not there."""
-    number = device if type(device) is int else torch.device(device).index if isinstance(device, str) else None
-    number = device.index if isinstance(device, torch.device) else number
-    if number is not None and number > 0:
+    """Raises AssertionError for the number of a GPU that is not there, ValueError for another kind of device."""
+    device = torch.device(device) if isinstance(device, str) else device
+    if isinstance(device, torch.device) and device.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    number = device.index if isinstance(device, torch.device) else device
+    if type(number) is int and number > 0:
         raise AssertionError("Invalid device id")
 
 
@@ -85,7 +87,7 @@ def _answers(gpu: Properties) -> Mapping[str, Callable[..., object]]:
         "device": _ordinal,
         "device_of": lambda *_: None,
         "set_device": _ordinal,
-        "synchronize": lambda *_: None,
+        "synchronize": _ordinal,
         "current_device": lambda: 0,
         "device_count": lambda: 1,
         "is_available": lambda: True,
@@ -174,7 +176,8 @@ class _CudaMeans(TorchFunctionMode):
 
     def _call(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if func in _ANSWERS:
-            return _ANSWERS[func]
+            answer = _ANSWERS[func]
+            return torch.device(answer) if isinstance(answer, torch.device) else answer  # another object each time
         if func is torch.Tensor.cuda:
             self._here(self._numbered(args[1]) if len(args) > 1 else None)
             return args[0]

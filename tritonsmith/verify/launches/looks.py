@@ -29,6 +29,7 @@ class _Guard:
 
     def __init__(self, *args: object) -> None:
         self.answer(*args)
+        self.idx, self.prev_idx = 0, -1
 
     def __enter__(self) -> None:
         """Nothing changes."""

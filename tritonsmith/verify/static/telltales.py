@@ -5,13 +5,14 @@ attribute of what it is given, and a module's own name says who loaded it. Does 
 """
 
 import ast
+import re
 import string
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from tritonsmith.source import walk
 from tritonsmith.types import Finding
 from tritonsmith.verify.static.innards import is_own, own_selves, reads
-from tritonsmith.verify.static.module import Module
+from tritonsmith.verify.static.module import Module, calls
 
 LOGGER_SHUT = {
     "findCaller", "makeRecord", "handlers", "manager", "addFilter", "removeFilter", "addHandler", "removeHandler",
@@ -33,14 +34,93 @@ KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.ru
 """Classes of which an interpreted kernel is none, or another."""
 
 
+LEGACY = re.compile(r"torch\.(cuda\.)?[A-Z]\w+Tensor")
+"""Tensor types of old, of which each is of the CPU or of a GPU."""
+HISTORY = {"output_nr", "retains_grad", "grad"}
+"""What a tensor says of what was done with it before."""
+_IN_ORDER = {"list", "tuple", "next", "iter", "enumerate", "zip", "reversed", "map", "filter"}
+"""Functions that go by the order of what they are given."""
+
+
 def telltales(module: Module) -> Iterator[Finding]:
     """Every such use in a candidate."""
     selves = own_selves(module.tree)
+    yield from _of_the_process(module)
+    yield from _tensors(module, selves)
+    yield from _texts(module)
     yield from _loggers(module, selves)
     yield from _warnings(module)
     yield from _formats(module.tree, selves)
     yield from _own_name(module)
     yield from _kernels(module, selves)
+
+
+def _of_the_process(module: Module) -> Iterator[Finding]:
+    """What goes by how deep the stack is, or by the order of a set, which hangs on the process's seed of hashes."""
+    for node in walk(module.tree):
+        line = getattr(node, "lineno", None)
+        if isinstance(node, ast.Name) and node.id == "RecursionError":
+            yield Finding(rule="observed", message="how deep the stack is tells who runs the candidate", line=line)
+        if isinstance(node, ast.Call):
+            ordered = isinstance(node.func, ast.Name) and node.func.id in _IN_ORDER and any(map(_is_a_set, node.args))
+            popped = isinstance(node.func, ast.Attribute) and node.func.attr == "pop" and _is_a_set(node.func.value)
+            if ordered or popped:
+                yield Finding(rule="observed", message="a set has another order in each process: sort it", line=line)
+
+
+def _is_a_set(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Set, ast.SetComp)) or calls(node, "set", "frozenset")
+
+
+def _tensors(module: Module, selves: Collection[int]) -> Iterator[Finding]:
+    """Questions to a tensor that the interpreter's answers otherwise than a GPU's, or that tell of the calls before."""
+    hints = _hints(module.tree)
+    called = {id(node.func) for node in walk(module.tree) if isinstance(node, ast.Call)}
+    for node in walk(module.tree):
+        line = getattr(node, "lineno", None)
+        if isinstance(node, ast.Attribute) and id(node) not in hints | called:
+            path = module.path(node)
+            if path is not None and LEGACY.fullmatch(path):
+                message = f"{path} tells where a tensor is; ask for its dtype"
+                yield Finding(rule="observed", message=message, line=line)
+        for name in HISTORY & set(reads(node)):
+            if not is_own(node, selves):
+                yield Finding(rule="observed", message=f"{name} tells what was done with a tensor before", line=line)
+
+
+def _texts(module: Module) -> Iterator[Finding]:
+    """Texts of classes, which name the module that they are of; in what is raised or written anybody may have them."""
+    told: set[int] = set()
+    for node in walk(module.tree):
+        writes = isinstance(node, ast.Call) and (
+            calls(node, "print") or str(module.path(node.func) or "").split(".")[0] in ("logging", "warnings")
+        )
+        if writes or isinstance(node, (ast.Raise, ast.Assert)):
+            told |= {id(part) for part in walk(node)}
+    classes = {node.name for node in walk(module.tree) if isinstance(node, ast.ClassDef)}
+    for node in walk(module.tree):
+        if id(node) in told:
+            continue
+        of: Sequence[ast.expr] = ()
+        if isinstance(node, ast.Call) and calls(node, "str", "repr", "format", "ascii"):
+            of = node.args
+        elif isinstance(node, ast.Call) and module.path(node.func) == "torch.typename":
+            of = node.args
+        elif isinstance(node, ast.FormattedValue):
+            of = [node.value]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+            of = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        elif isinstance(node, ast.Attribute) and node.attr in ("mro", "__mro__"):
+            of = [ast.Name("ModelNew")]
+        if any(_is_a_class(one, classes | module.kernels) for one in of):
+            message = "the text of a class, or of a kernel, tells which module it is of"
+            yield Finding(rule="observed", message=message, line=getattr(node, "lineno", None))
+
+
+def _is_a_class(node: ast.expr, names: Collection[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in names or node.id in ("self", "ModelNew")
+    return calls(node, "type") or (isinstance(node, ast.Attribute) and node.attr == "__class__")
 
 
 def _loggers(module: Module, selves: Collection[int]) -> Iterator[Finding]:
