@@ -31,6 +31,7 @@ from tritonsmith.verify.interpreter import (
     promises,
     quotes,
     recorded,
+    rewritten,
     shuffling,
     tuning,
 )
@@ -41,7 +42,7 @@ from tritonsmith.verify.launches import arguments, warmed
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
-    for values in (conversions, loops, bfloat16, float8, libdevice, combining, memo):
+    for values in (conversions, loops, rewritten, bfloat16, float8, libdevice, combining, memo):
         values.install()
     running = Running(launches, language.install())
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.

@@ -33,6 +33,7 @@ _COUNTED, _COUNTS, _GONE = "range of a kernel", "counts in scalars", "variable o
 _ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
 _JOINED, _NEGATED, _CHOSEN = "and or or of a kernel", "not of a kernel", "one of two in a kernel"
 _GIVEN, _EXTREME = "what a kernel's name is given", "max or min of a kernel"
+_TOLD = "what a kernel's name is given and said to be"
 """Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
 _RANGE, _STATIC = tl.core.range, tl.core.static_range
 """What counts besides Python's `range`; the interpreter puts that into their places."""
@@ -183,7 +184,7 @@ class _Loops(interpreter.ASTTransformer):
         """Likewise, but for what is said to be a constant."""
         node = cast(ast.AnnAssign, self.generic_visit(node))
         if node.value is not None and not ast.unparse(node.annotation).endswith("constexpr"):
-            node.value = ast.copy_location(_call(_GIVEN, node.value), node.value)
+            node.value = ast.copy_location(_call(_TOLD, node.value, _late(node.annotation)), node.value)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
@@ -270,6 +271,15 @@ def given(value: object) -> object:
     return interpreter.interpreter_semantic.to_tensor(value, False)
 
 
+def told(value: object, kind: Callable[[], object]) -> object:
+    """The same where a name is said to be of a kind: `tl.constexpr` by another name of it is one."""
+    try:
+        constant = kind() is tl.constexpr
+    except (NameError, AttributeError):  # an annotation may say anything
+        constant = False
+    return value if constant else given(value)
+
+
 def chosen(test: Callable[[], object], one: Callable[[], object], other: Callable[[], object]) -> object:
     """`one if test else other` of a kernel."""
     condition = test()
@@ -298,6 +308,7 @@ def install() -> None:
     named: dict[str, Callable[..., object]] = {
         _COUNTED: counted, _COUNTS: counts, _GONE: gone, _ROUNDS: passes.rounds, _ENTERED: passes.entered,
         _AGAIN: passes.again, _JOINED: joined, _NEGATED: negated, _CHOSEN: chosen, _GIVEN: given, _EXTREME: extreme,
+        _TOLD: told,
     }  # fmt: skip
     for name, function in named.items():
         setattr(interpreter, name, function)  # its globals are among a kernel's

@@ -38,6 +38,8 @@ LEGACY = re.compile(r"torch\.(cuda\.)?[A-Z]\w+Tensor")
 """Tensor types of old, of which each is of the CPU or of a GPU."""
 HISTORY = {"output_nr", "retains_grad", "grad"}
 """What a tensor says of what was done with it before."""
+_WRITING = "str", "repr", "format", "ascii"
+"""Functions that make a text of an object."""
 _IN_ORDER = {"list", "tuple", "next", "iter", "enumerate", "zip", "reversed", "map", "filter"}
 """Functions that go by the order of what they are given."""
 
@@ -102,9 +104,7 @@ def _texts(module: Module) -> Iterator[Finding]:
         if id(node) in told:
             continue
         of: Sequence[ast.expr] = ()
-        if isinstance(node, ast.Call) and calls(node, "str", "repr", "format", "ascii"):
-            of = node.args
-        elif isinstance(node, ast.Call) and module.path(node.func) == "torch.typename":
+        if isinstance(node, ast.Call) and (calls(node, *_WRITING) or module.path(node.func) == "torch.typename"):
             of = node.args
         elif isinstance(node, ast.FormattedValue):
             of = [node.value]

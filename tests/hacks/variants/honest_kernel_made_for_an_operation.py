@@ -1,0 +1,34 @@
+# task: own
+# A kernel is made by a function for the device function that it is given.
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+def make():
+    @triton.jit
+    def f(v):
+        return v * 3
+
+    @triton.jit
+    def kernel(x, o, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        m = i < n
+        tl.store(o + i, f(tl.load(x + i, mask=m)), mask=m)
+
+    return kernel
+
+
+triple = make()
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        x = x.contiguous()
+        o = torch.empty_like(x)
+        triple[(triton.cdiv(x.numel(), 256),)](x, o, x.numel(), BLOCK=256)
+        return o
