@@ -38,6 +38,7 @@ Values = Literal[
     "far below",
     "far above",
     "places",
+    "one row",
 ]
 ONE_SIDED: tuple[Values, ...] = ("far below", "far above")
 Side = Literal["below", "above", "either"]
@@ -282,6 +283,22 @@ def far(inputs: list[object], side: int, product: bool) -> list[object]:
         found = side * unit * (1 + (tensor.abs() / _rms(tensor)).floor())
         side = -side if product else side
         return found.to(tensor.dtype).where(tensor != 0, tensor)
+
+    return [map_tensors(item, change) for item in inputs]
+
+
+def of_one(inputs: list[object]) -> list[object]:
+    """The first row of each batch: of each tensor that is as long as the first one in its first dimension.
+
+    Raises ValueError where there is no such dimension, it is one, or one of several has that length elsewhere.
+    """
+    shapes = [tensor.shape for tensor in leaves(inputs)]
+    rows = shapes[0][0] if shapes and len(shapes[0]) > 1 else 1
+    if rows == 1 or (len(shapes) > 1 and any(rows in shape[1:] for shape in shapes)):
+        raise ValueError("no input has a batch that is told from other sizes")
+
+    def change(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor[:1].clone() if tensor.ndim and tensor.shape[0] == rows else tensor
 
     return [map_tensors(item, change) for item in inputs]
 

@@ -31,6 +31,7 @@ from tritonsmith.tasks.values import (
     map_tensors,
     masks,
     mixed,
+    of_one,
     out_of_order,
     redistribute,
     scaled,
@@ -42,9 +43,9 @@ from tritonsmith.tasks.values import (
 from tritonsmith.tasks.values import told_apart as inputs_told_apart
 from tritonsmith.types import Task
 
-_NAN = re.compile("nan|isfinite")
+_NAN = re.compile(r"nan|isfinite|\bfmax\b|\bfmin\b|\b(\w+) [!=]= \1\b")
 """What the text of a task has in it whose answer may be finite though an input is NaN."""
-_INFINITY = re.compile("isinf|isposinf|isneginf|isfinite|nan_to_num")
+_INFINITY = re.compile(r"isinf|isposinf|isneginf|isfinite|nan_to_num|[!=]= -?(float\(.inf.\)|(math|torch)\.inf)")
 """The same where an input is infinite."""
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
@@ -151,6 +152,7 @@ def variants(
         Variant("other numbers", light, fresh_seed=True, values="numbers"),
         *([Variant("equal sizes told apart", unlike, fresh_seed=True)] if unlike else []),
         Variant("other weights", light, fresh_seed=True, weights=True),
+        Variant("a batch of one", light, fresh_seed=True, values="one row"),
         *([Variant("strided storage", light, fresh_seed=True, strided=True)] if strided else []),
         Variant("new contents in the same storage", light, fresh_seed=True, reuse=True),
     ]
@@ -258,6 +260,8 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
         return mixed(inputs)
     if variant.values == "masks":
         return masks(inputs)
+    if variant.values == "one row":
+        return of_one(inputs)
     if variant.values == "whole":
         return [map_tensors(item, signed) for item in inputs]
     if variant.values == "great":

@@ -28,7 +28,7 @@ from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.upkeep import Upkeep
 from tritonsmith.verify.watching import Watching
 
-_OTHER_SIZES = {"odd sizes", "larger dimensions", "equal sizes told apart"}
+_OTHER_SIZES = {"odd sizes", "larger dimensions", "equal sizes told apart", "a batch of one"}
 """Labels of variants whose sizes are no version of the task's own."""
 
 
