@@ -444,3 +444,9 @@ def test_a_batch_of_one_is_the_first_row_of_all_that_is_as_long() -> None:
 def test_there_is_no_batch_of_one_where_it_is_not_told_from_other_sizes(shapes: list[tuple[int, ...]]) -> None:
     with pytest.raises(ValueError, match="no input has a batch"):
         adapt([torch.randn(shape) for shape in shapes], Variant("one", DOUBLE, values="one row"))
+
+
+def test_one_row_whose_answer_has_several_is_no_batch() -> None:
+    variant = Variant("one", DOUBLE, values="one row")
+    assert usable(variant, torch.ones(1, 6), True) and usable(variant, torch.tensor(1.0), True)
+    assert not usable(variant, torch.ones(6, 6), True)

@@ -315,6 +315,8 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     """
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
+    if variant.values == "one row" and any(tensor.ndim and tensor.shape[0] != 1 for tensor in leaves(output)):
+        return False
     whole = any(not continuous(tensor) for tensor in leaves(output))
     if variant.values in ("sparse", "small", "coarse", *ONE_SIDED) and whole and chooses(variant.task.source):
         return False

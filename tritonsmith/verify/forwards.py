@@ -20,6 +20,7 @@ from tritonsmith.verify.conversation import SPARE_BYTES, Conversation, RunnerFai
 from tritonsmith.verify.dynamic import conduct, observe, outlines
 from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.process import wire
+from tritonsmith.verify.process.building import numbers_of
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
 from tritonsmith.verify.reference.truth import truth_of
@@ -31,6 +32,8 @@ _ZEROS = 1 << 29
 """Bytes of inputs that a candidate is given as zeros where it does not run without data."""
 _TWICE = 1 << 28
 """Bytes of inputs that are copied, to see whether a forward changes them."""
+_SEEDS = 8
+"""Seeds under which a reference whose constructor draws numbers, or truths, is seen to."""
 _NO_DATA = "exception", "memory"
 """Findings that may only mean that a forward does not run on tensors without data."""
 
@@ -152,6 +155,18 @@ class Forwards:
         named = {name: list(row) for name, row in self.draws.by_name(variant).items()}
         tree = {"init": init, "state": dict(model.state_dict()), "stand_ins": known, "by_name": named}
         return {"seed": self.draws.weights, "dtype": dtype}, tree
+
+    def drawn(self, variant: Variant) -> list[str]:
+        """What the candidate holds besides tensors that is something else under another seed, where the reference holds
+        no such thing; asks the runner that it was captured in."""
+        model = self.existing(variant).model
+        header, tree = self.plan(variant, model)
+        found = self._talk.ask("capture", {"do": "drawn", **header}, tree)[0].get("drawn")
+        names = [str(name) for name in found] if isinstance(found, list) else []
+        if not names:
+            return []
+        held = [numbers_of(TaskModule.of(variant.task).model(seed)) for seed in range(_SEEDS)]
+        return [] if any(one != held[0] for one in held) else names
 
     # Compiling.
 

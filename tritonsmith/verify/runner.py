@@ -25,6 +25,7 @@ def main(channel: socket.socket) -> None:
         "load": session.load,
         "place": session.place,
         "build": session.build,
+        "drawn": session.drawn,
         "forward": session.forward,
         "often": session.often,
         "retrain": partial(retrained.answer, session),

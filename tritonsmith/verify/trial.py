@@ -39,6 +39,8 @@ _SLOW = 2.5
 """Seconds of the interpreter's for the task as given from which on variants are of smaller sizes: there are some twenty
 of them, a few of which take longer than it does, and a candidate has 60 s."""
 
+_DRAWS = re.compile(r"rand|normal|uniform|bernoulli|multinomial")
+"""What a text has in it that may draw."""
 _ASKS = re.compile(r"get_device_(name|properties|capability)|get_current_target|multiprocessor_count|is_bf16_supported")
 """What a text has in it that asks which GPU there is."""
 
@@ -117,7 +119,10 @@ class Trial:
             tiny = self._prepared().tiny.task
             if self._gpu is None and scaling.is_heavy(tiny):
                 self._talk.grant()
-            return self._compiling.stage(Variant("as given", tiny))
+            outcome = self._compiling.stage(variant := Variant("as given", tiny))
+            names = self._forwards.drawn(variant) if outcome.ok and _DRAWS.search(self._source) else []
+            message = f"{names[0]} of ModelNew is another one under another seed: draw weights alone" if names else ""
+            return refused([Finding(rule="observed", message=message)]) if names else outcome
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
         except TaskError as error:

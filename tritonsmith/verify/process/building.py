@@ -4,6 +4,7 @@ Untrusted, as all of `runner` is.
 """
 
 import copy
+import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from types import ModuleType
@@ -14,6 +15,9 @@ from torch import nn
 from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.process import loading, wire
 from tritonsmith.verify.reference import by_name, stand_ins
+
+_SEEDS, _DRAWN_S = 32, 0.5
+"""Seeds that a model is built under to see what it draws, and seconds that this may take."""
 
 
 def built(
@@ -45,6 +49,30 @@ def built(
     if known:
         stand_ins.put_in_rest(model, known, list(state) if isinstance(state, dict) else [], loaded)  # type: ignore[arg-type]
     return model, len(loaded)
+
+
+def drawn(module: ModuleType, header: Mapping[str, object], tree: Mapping[str, wire.Tree], device: str) -> list[str]:
+    """What a model holds besides tensors that is something else under another seed, by name."""
+    seed, ends = int(str(header["seed"])), time.monotonic() + _DRAWN_S
+    first, found = None, set[str]()
+    for number in range(_SEEDS):
+        model, _ = built(module, {**header, "seed": (seed + number) % (1 << 31)}, tree, device)
+        held = numbers_of(model)
+        first = held if first is None else first
+        found |= {name for name in first.keys() | held.keys() if repr(first.get(name)) != repr(held.get(name))}
+        if time.monotonic() > ends:
+            break
+    return sorted(found)
+
+
+def numbers_of(model: nn.Module) -> dict[str, object]:
+    """The numbers, words and truths that a model's parts hold, by their names."""
+    return {
+        f"{path}.{name}" if path else name: value
+        for path, part in model.named_modules()
+        for name, value in vars(part).items()
+        if isinstance(value, (bool, int, float, str))
+    }
 
 
 def _constructed(module: ModuleType, init: wire.Tree, seed: int, device: str) -> object:

@@ -194,6 +194,12 @@ class Session:
         self._release()
         return {"ok": True, "loaded": loaded}, None
 
+    def drawn(self, header: dict[str, object], tree: wire.Tree) -> Answer:
+        """What a model holds besides tensors that hangs on the seed; see `building`. The one that is built stays."""
+        if self.module is None or not isinstance(tree, dict):
+            raise RuntimeError("nothing is loaded")
+        return {"drawn": building.drawn(self.module, header, tree, self.device)}, None
+
     def _built(self, header: Mapping[str, object], tree: Mapping[str, wire.Tree]) -> int:
         """Build the model; gives how many of the reference's weights were loaded."""
         if self.module is None:
