@@ -288,19 +288,17 @@ def far(inputs: list[object], side: int, product: bool) -> list[object]:
 
 
 def of_one(inputs: list[object]) -> list[object]:
-    """The first row of each batch: of each tensor that is as long as the first one in its first dimension.
+    """The first row of a batch, where all tensors are as long as the first one.
 
-    Raises ValueError where there is no such dimension, it is one, or one of several has that length elsewhere.
+    One that is not may say how many rows there are, as the bounds of groups do. Raises ValueError where there is no
+    batch, it is one already, or a dimension of one of several tensors is as long elsewhere.
     """
     shapes = [tensor.shape for tensor in leaves(inputs)]
     rows = shapes[0][0] if shapes and len(shapes[0]) > 1 else 1
-    if rows == 1 or (len(shapes) > 1 and any(rows in shape[1:] for shape in shapes)):
+    alike = all(shape and shape[0] == rows for shape in shapes)
+    if rows == 1 or not alike or (len(shapes) > 1 and any(rows in shape[1:] for shape in shapes)):
         raise ValueError("no input has a batch that is told from other sizes")
-
-    def change(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor[:1].clone() if tensor.ndim and tensor.shape[0] == rows else tensor
-
-    return [map_tensors(item, change) for item in inputs]
+    return [map_tensors(item, lambda tensor: tensor[:1].clone()) for item in inputs]
 
 
 def _factor(terms: int) -> float:

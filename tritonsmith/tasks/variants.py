@@ -310,8 +310,9 @@ def usable(variant: Variant, output: object, was_finite: bool) -> bool:
     """Whether the reference's output on a variant can be judged against.
 
     Not if values overflowed or became NaN though all were finite on the task as given (`was_finite`); and not if
-    the output holds integers that may be positions, while zeros have made ties that may be broken either way; and not
-    if it holds complex numbers of half precision, which torch itself hardly computes with.
+    the output holds integers that may be positions, while zeros have made ties that may be broken either way; not if it
+    holds complex numbers of half precision, which torch itself hardly computes with; and not where one row has an
+    answer of several: what was taken for a batch goes with a weight as long.
     """
     if any(tensor.dtype == torch.complex32 for tensor in leaves(output)):
         return False
