@@ -75,6 +75,7 @@ class Forwards:
         self._wide = wide
         self._talk, self._supply, self._room, self._cuda = talk, supply, room, cuda
         self.mode = "cuda" if cuda else "interpret"
+        self._compiler = "cuda" if cuda else "capture"
         self.elsewhere = False
         """Whether a runner's candidate finds another GPU than it usually does; see `launches.device`."""
         self.named = False
@@ -158,10 +159,13 @@ class Forwards:
 
     def drawn(self, variant: Variant) -> list[str]:
         """What the candidate holds besides tensors that is something else under another seed, where the reference holds
-        no such thing; asks the runner that it was captured in."""
+        no such thing; asks the runner that it was compiled in, if that is there still."""
+        if not self._talk.has(self._compiler):
+            return []
         model = self.existing(variant).model
         header, tree = self.plan(variant, model)
-        found = self._talk.ask("capture", {"do": "drawn", **header}, tree)[0].get("drawn")
+        with self._room.beside():
+            found = self._talk.ask(self._compiler, {"do": "drawn", **header}, tree)[0].get("drawn")
         names = [str(name) for name in found] if isinstance(found, list) else []
         if not names:
             return []

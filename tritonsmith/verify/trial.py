@@ -120,8 +120,7 @@ class Trial:
             if self._gpu is None and scaling.is_heavy(tiny):
                 self._talk.grant()
             outcome = self._compiling.stage(variant := Variant("as given", tiny))
-            draws = outcome.ok and _DRAWS.search(self._source) is not None and self._talk.has("capture")
-            names = self._forwards.drawn(variant) if draws else []
+            names = self._forwards.drawn(variant) if outcome.ok and _DRAWS.search(self._source) else []
             message = f"{names[0]} of ModelNew is another one under another seed: draw weights alone" if names else ""
             return refused([Finding(rule="observed", message=message)]) if names else outcome
         except RunnerFailed as failure:
