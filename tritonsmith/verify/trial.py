@@ -29,7 +29,7 @@ from tritonsmith.verify.reference.material import Supply
 from tritonsmith.verify.replayed import Replayed
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sizing import Sizes
-from tritonsmith.verify.static import stateless
+from tritonsmith.verify.static import drawing, stateless
 from tritonsmith.verify.static.unwrapped import unwrapped
 from tritonsmith.verify.timed import Timed
 from tritonsmith.verify.upkeep import Upkeep
@@ -39,8 +39,6 @@ _SLOW = 2.5
 """Seconds of the interpreter's for the task as given from which on variants are of smaller sizes: there are some twenty
 of them, a few of which take longer than it does, and a candidate has 60 s."""
 
-_DRAWS = re.compile(r"rand|normal|uniform|bernoulli|multinomial")
-"""What a text has in it that may draw."""
 _ASKS = re.compile(r"get_device_(name|properties|capability)|get_current_target|multiprocessor_count|is_bf16_supported")
 """What a text has in it that asks which GPU there is."""
 
@@ -120,7 +118,7 @@ class Trial:
             if self._gpu is None and scaling.is_heavy(tiny):
                 self._talk.grant()
             outcome = self._compiling.stage(variant := Variant("as given", tiny))
-            names = self._forwards.drawn(variant) if outcome.ok and _DRAWS.search(self._source) else []
+            names = self._forwards.drawn(variant) if outcome.ok and drawing.draws(self._source) else []
             message = f"{names[0]} of ModelNew is another one under another seed: draw weights alone" if names else ""
             return refused([Finding(rule="observed", message=message)]) if names else outcome
         except RunnerFailed as failure:

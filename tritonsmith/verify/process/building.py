@@ -16,7 +16,7 @@ from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.process import loading, wire
 from tritonsmith.verify.reference import by_name, stand_ins
 
-_SEEDS, _DRAWN_S = 32, 0.5
+_SEEDS, _DRAWN_S = 128, 0.5
 """Seeds that a model is built under to see what it draws, and seconds that this may take."""
 
 
