@@ -8,7 +8,8 @@
 tasks are drawn on the cores beside, then the SFT on one, and makes the runs of the plan then, each with one GPU and its
 share of the cores, the next one where one has ended. `judge` judges their answers and prints the tables. The plan
 (`--plan`, `rl_whole.toml` where not given) holds what the commands are given; `--run NAME` picks of its runs. With
-`--together 2` two runs share a GPU, each with cores of its own. What is done is not done again, so a copied folder goes
+`--together 2` two runs share a GPU, each with cores of its own; with `--within 27` all of it is over in 27 minutes, where
+a machine is lent for so long. What is done is not done again, so a copied folder goes
 on elsewhere. Each command's output is in `OUT/logs`, and how long each took in `OUT/steps.jsonl`.
 
 Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` and `rl.py` do.
@@ -50,6 +51,8 @@ ROOT = HERE.parent
 NANO = ROOT / "tritonsmith" / "train" / "nano"
 BATCH = 2000
 """Graphs that one process draws of a kind."""
+_LAST_MINUTES, _LEAST_MINUTES = 2.0, 1.0
+"""What a run takes besides its minutes, for the answers of its evaluation, and less than which none is begun for."""
 
 Options = dict[str, str | int | float | bool]
 """A command's options by name, `_` for `-`."""
@@ -240,8 +243,13 @@ def train(
     cores: Annotated[
         list[int] | None, typer.Option(help="Cores of the first run; again for each that goes at a time; else equal.")
     ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(min=1, help="Minutes for all of it; runs have what the others leave, at most theirs."),
+    ] = None,
 ) -> None:
     """Train the base, its SFT and the runs."""
+    ends = time.time() + 60 * within if within is not None else None
     read, steps, parts = Plan.read(plan), Steps(out), shares(gpus * together, cores or [])
     names = read.chosen(run or [])
     if not (out / "rows.npz.xz").exists() and "base" not in steps.done:
@@ -251,10 +259,24 @@ def train(
             tasks = pool.submit(draw, read, steps, gpus)
             learn(read, steps, gpus)
             tasks.result()
-            reinforce(read, steps, names, parts, pool, together)
+            reinforce(lasting(read, ends), steps, names, parts, pool, together)
         except BaseException:
             pool.shutdown(cancel_futures=True)  # what has begun ends by itself, of a signal or of its time
             raise
+
+
+def lasting(plan: Plan, ends: float | None, now: float | None = None) -> Plan:
+    """The plan with runs as long as the time until `ends` (seconds of the epoch; None: as they are) allows.
+
+    Raises UserError where that is next to nothing.
+    """
+    if ends is None:
+        return plan
+    left = (ends - (time.time() if now is None else now)) / 60 - _LAST_MINUTES
+    if left < _LEAST_MINUTES:
+        raise UserError(f"--within leaves {max(left, 0.0):.1f} minutes for the runs: give more, or go on without it")
+    minutes = min(float(plan.common.get("minutes", left)), round(left, 2))
+    return plan.model_copy(update={"common": {**plan.common, "minutes": minutes}})
 
 
 def draw(plan: Plan, steps: Steps, gpus: int) -> None:

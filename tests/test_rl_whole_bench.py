@@ -19,7 +19,7 @@ from tritonsmith.train.pretrain.loop import Loss, Outcome, write_outcome
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import rl
-from rl_whole import Plan, Steps, Train, enough, reinforce, shares
+from rl_whole import Plan, Steps, Train, enough, lasting, reinforce, shares
 
 BENCHMARKS = Path(rl.__file__).parent
 PLAN = BENCHMARKS / "rl_whole.toml"
@@ -187,3 +187,12 @@ def test_a_mistake_is_one_line(tmp_path: Path) -> None:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_runs_have_what_the_others_leave_of_the_time() -> None:
+    plan = Plan.read(PLAN)
+    assert lasting(plan, None) is plan
+    assert lasting(plan, 60 * 16.5, now=0.0).run("grpo-5")["minutes"] == 14.5
+    assert lasting(plan, 60 * 60.0, now=0.0).run("grpo-5")["minutes"] == plan.run("grpo-5")["minutes"]
+    with pytest.raises(UserError, match="leaves 0.0 minutes"):
+        lasting(plan, 60.0, now=0.0)
