@@ -8,9 +8,9 @@
 tasks are drawn on the cores beside, then the SFT on one, and makes the runs of the plan then, each with one GPU and its
 share of the cores, the next one where one has ended. `judge` judges their answers and prints the tables. The plan
 (`--plan`, `rl_whole.toml` where not given) holds what the commands are given; `--run NAME` picks of its runs. With
-`--together 2` two runs share a GPU, each with cores of its own; with `--within 27` all of it is over in 27 minutes, where
-a machine is lent for so long. What is done is not done again, so a copied folder goes
-on elsewhere. Each command's output is in `OUT/logs`, and how long each took in `OUT/steps.jsonl`.
+`--together 2` two runs share a GPU, each with cores of its own; with `--within 27` all of it is over in 27 minutes, for
+a machine that is lent for so long. What is done is not done again, so a copied folder goes on elsewhere. Each command's
+output is in `OUT/logs`, and how long each took in `OUT/steps.jsonl`.
 
 Does not train anything itself: `tritonsmith.train.pretrain`, `tritonsmith run` and `rl.py` do.
 """

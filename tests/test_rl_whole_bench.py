@@ -194,5 +194,5 @@ def test_runs_have_what_the_others_leave_of_the_time() -> None:
     assert lasting(plan, None) is plan
     assert lasting(plan, 60 * 16.5, now=0.0).run("grpo-5")["minutes"] == 14.5
     assert lasting(plan, 60 * 60.0, now=0.0).run("grpo-5")["minutes"] == plan.run("grpo-5")["minutes"]
-    with pytest.raises(UserError, match="leaves 0.0 minutes"):
+    with pytest.raises(UserError, match=r"leaves 0\.0 minutes"):
         lasting(plan, 60.0, now=0.0)
