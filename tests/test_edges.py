@@ -10,7 +10,7 @@ from torch import nn
 
 from tritonsmith.tasks.values import Values, finite
 from tritonsmith.verify import numerics
-from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, settled
+from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, settled
 from tritonsmith.verify.reference.truth import truth_of
 
 
@@ -181,3 +181,21 @@ def test_signs_are_not_tried_where_the_answer_is_no_number_then() -> None:
     inputs: list[object] = [torch.rand(64, 48) - 0.5]
     with pytest.raises(ValueError):
         settled("mixed", model, inputs, truth_of(model, inputs))
+
+
+class Marks(nn.Module):
+    def forward(self, x: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        return x.masked_fill(x == -100.0, 0.0) * (ids != 7).float().mean()
+
+
+def test_numbers_that_inputs_are_compared_with_are_among_them() -> None:
+    x, ids = torch.randn(16, 16), torch.randint(100, 200, (32,))
+    values, words = marked(Marks(), [x, ids])
+    assert isinstance(values, torch.Tensor) and isinstance(words, torch.Tensor)
+    assert 0 < int((values == -100.0).sum()) < 64 and int((words == 7).sum()) > 0
+    assert torch.equal(values[values != -100.0], x[values != -100.0])
+
+
+def test_what_compares_nothing_has_no_marks() -> None:
+    with pytest.raises(ValueError, match="compares no input"):
+        marked(nn.ReLU(), [torch.randn(4, 4)])

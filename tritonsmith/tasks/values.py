@@ -33,6 +33,7 @@ Values = Literal[
     "infinities",
     "ends",
     "halves",
+    "marked",
     "beyond",
     "huge",
     "far below",

@@ -49,13 +49,25 @@ _INFINITY = re.compile(r"isinf|isposinf|isneginf|isfinite|nan_to_num|[!=]= -?(fl
 """The same where an input is infinite."""
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
+_COMPARES = re.compile(r"[!=]= ?-?[\w.(]|\b(eq|ne|padding_idx)\b")
+"""What it has in it that may compare inputs with a number, which draws may not have: a padding, a word that marks."""
 _DRAWS_WHOLE = re.compile(r"rand(int|perm)|random_|multinomial|\blong\b|\bint(32|64)?\b")
 """What it has in it whose inputs may be whole numbers that are drawn."""
 _ROUNDS = re.compile(r"\bround")
 _EXPONENTIALS = re.compile(r"softm(ax|in)|logsumexp|logaddexp|entropy|attention|\bexp\b", re.IGNORECASE)
 """What it has in it whose kernel takes a running maximum, which may not begin at zero."""
 _PRODUCTS = re.compile(r"attention|matmul|\bb?mm\b|einsum|@")
-_TO_BE_FITTED: Collection[Values] = ("constants", "numbers", "infinities", "ends", "halves", "beyond", "huge", "places")
+_TO_BE_FITTED: Collection[Values] = (
+    "constants",
+    "numbers",
+    "infinities",
+    "ends",
+    "halves",
+    "marked",
+    "beyond",
+    "huge",
+    "places",
+)
 """Values that only a look at the reference tells: they are `verify.reference`'s business."""
 _OF_THE_UNBOUNDED: Collection[Values] = ("positive", "coarse", *ONE_SIDED)
 FAINT = 1 / 512
@@ -167,6 +179,7 @@ def _edges(task: Task, light: Task) -> list[Variant]:
         # Among many equal values a place, and what is read there, may be any one's.
         ("values at their ends", "ends", _ENDS.search(task.source) is not None and not chooses(light.source)),
         ("values halfway between whole numbers", "halves", _ROUNDS.search(task.source) is not None),
+        ("values that are compared with", "marked", _COMPARES.search(task.source) is not None),
     ]
     return [Variant(label, light, fresh_seed=True, values=values) for label, values, wanted in found if wanted]
 

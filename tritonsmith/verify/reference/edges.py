@@ -1,4 +1,4 @@
-"""Inputs at the edges of what a task is for: infinities, empty masks, labels left out, halves to be rounded.
+"""Inputs at the edges of what a task is for: infinities, empty masks, labels left out, halves to be rounded, marks.
 
 Kernels that are right in the midst of their inputs may be wrong there, and draws do not come there. Which edges a task
 has its reference shows: what it asks of infinities it may be given them, of a label that it leaves out there may be
@@ -58,6 +58,8 @@ class _Watch(TorchDispatchMode):
         """Inputs that are looked through for infinities."""
         self.ignored: dict[int, int] = {}
         """Labels, and which of them a loss leaves out."""
+        self.marks: dict[int, set[float]] = {}
+        """Inputs that are compared with numbers, and these."""
         self.guarded: set[int] = set()
         """Inputs of which alone something comes that is kept from being too small, or that may end as no number."""
         self.filled: set[int] = set()
@@ -93,6 +95,8 @@ class _Watch(TorchDispatchMode):
             self._sizes[first] = self._places[first]
         if name == "ne" and overload == "Scalar" and args[1] == math.inf:
             self.asked |= {*self._sizes.values()} & of_first
+        if name in ("eq", "ne") and overload == "Scalar" and first in self._places and _is_a_mark(args[1], read[0]):
+            self.marks.setdefault(self._places[first], set()).add(float(args[1]))  # type: ignore[arg-type]
         told = args[-1] if name in _LOSSES and len(read) > 1 else None
         if isinstance(told, int) and told != _UNTOLD and address(read[1]) in self._places:
             self.ignored[self._places[address(read[1])]] = told
@@ -125,6 +129,13 @@ class _Watch(TorchDispatchMode):
             self.lost |= continuous(tensor) and not bool(wide(tensor).isfinite().all())
 
 
+def _is_a_mark(number: object, tensor: torch.Tensor) -> bool:
+    """Whether a tensor may hold this number, and others."""
+    if not isinstance(number, int | float) or not math.isfinite(number) or tensor.dtype == torch.bool:
+        return False
+    return held(torch.tensor(float(number)), tensor.dtype).double().item() == number
+
+
 def _hides(name: str, args: Sequence[object]) -> bool:
     """Whether an operator with a large number among its operands lets it stand for infinity: what is added to values
     as a number, or multiplies them, may be no more than that."""
@@ -154,7 +165,7 @@ def settled(values: Values | None, model: nn.Module, inputs: list[object], truth
     native = truth.native
     if values in (*KINDS, *_FAR) and not finite(native):
         raise ValueError("the reference's answer is no number")
-    lost = values in ("mixed", "ends", *_FAR) and not sound(truth)
+    lost = values in ("mixed", "ends", "marked", *_FAR) and not sound(truth)
     if values in _FAR and any(continuous(one) and float(_rms(one)) < _FAINT for one in leaves(native)):
         raise ValueError("the reference's answer is next to nothing")
     if lost or (values is not None and finite(native) and not finite(truth.exact)):
@@ -196,6 +207,19 @@ def at_ends(model: nn.Module, inputs: list[object]) -> list[object]:
     return put(inputs, found)
 
 
+def marked(model: nn.Module, inputs: list[object]) -> list[object]:
+    """Numbers that the reference compares inputs with, in some of their places."""
+    marks, found = _watched(model, inputs).marks, list(leaves(inputs))
+    for place, numbers in marks.items():
+        drawn = _draw(found[place])
+        for number, value in enumerate(sorted(numbers)):
+            chosen = (drawn >= number * _SOME) & (drawn < (number + 1) * _SOME)
+            found[place] = found[place].masked_fill(chosen, value)
+    if not marks:
+        raise ValueError("the reference compares no input with a number")
+    return put(inputs, found)
+
+
 def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
     """Halves for what a reference rounds, where that is what was given, times a power of two: exactly halves then."""
     given = leaves(inputs)
@@ -223,6 +247,7 @@ KINDS: Mapping[Values | None, Callable[[nn.Module, list[object]], list[object]]]
     "infinities": infinite,
     "ends": at_ends,
     "halves": halfway,
+    "marked": marked,
 }
 """What gives such values; each raises ValueError where a reference has no such edge."""
 
