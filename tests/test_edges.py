@@ -199,3 +199,13 @@ def test_numbers_that_inputs_are_compared_with_are_among_them() -> None:
 def test_what_compares_nothing_has_no_marks() -> None:
     with pytest.raises(ValueError, match="compares no input"):
         marked(nn.ReLU(), [torch.randn(4, 4)])
+
+
+class Marked(nn.Module):
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return torch.eye(9)[ids] * (ids != -20).unsqueeze(-1)
+
+
+def test_marks_that_are_no_index_are_not_tried() -> None:
+    with pytest.raises(IndexError):
+        marked(Marked(), [torch.randint(0, 9, (32,))])

@@ -217,7 +217,9 @@ def marked(model: nn.Module, inputs: list[object]) -> list[object]:
             found[place] = found[place].masked_fill(chosen, value)
     if not marks:
         raise ValueError("the reference compares no input with a number")
-    return put(inputs, found)
+    changed = put(inputs, found)
+    _watched(model, changed)  # raises where one of them is then an index of nothing, which ends a process on a GPU
+    return changed
 
 
 def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
