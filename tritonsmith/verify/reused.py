@@ -18,7 +18,7 @@ from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import RunnerFailed
-from tritonsmith.verify.dynamic import conduct, replay
+from tritonsmith.verify.dynamic import conduct, observe, replay
 from tritonsmith.verify.forwards import Answer, Forwards
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.material import Fails, Reuse
@@ -75,6 +75,8 @@ class Reused:
             pair = self._drawn(other)
             if pair is None or replay.form(pair[0]) != replay.form(known[0]):
                 continue
+            if [*observe.numbers(pair[0])] != [*observe.numbers(known[0])]:
+                continue  # numbers have no storage
             if not self._right(partial(self._forwards.refilled, *pair), pair[1]):
                 return [conduct.KEPT] if self._right(partial(self._forwards.anew, *pair), pair[1], other) else []
         return []
