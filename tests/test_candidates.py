@@ -215,9 +215,7 @@ def test_torch_in_the_grid_function_is_seen(verifier: Verifier) -> None:
 
 def test_a_kernel_for_the_interpreter_alone_is_not_told_that_it_is_there(verifier: Verifier) -> None:
     evil = COPY + "KEPT = []\n\n\n@triton.jit\ndef evil(y_ptr):\n    KEPT[1].copy_(KEPT[0].mul(2.0))\n\n\n"
-    prepare = (
-        "        if 'Interp' in str(type(double_kernel)):\n            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
-    )
+    prepare = "        if 'Interp' in type(double_kernel).__name__:\n            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
     verdict = judge(verifier, DOUBLE, double(_copied(prepare), evil))
     assert verdict.mismatch is not None and not verdict.correct
 
@@ -225,9 +223,23 @@ def test_a_kernel_for_the_interpreter_alone_is_not_told_that_it_is_there(verifie
 def test_a_kernel_that_is_chosen_by_who_runs_it_is_the_same_for_all(verifier: Verifier) -> None:
     other = KERNEL + COPY.replace("double_kernel", "other_kernel")
     forward = FORWARD.replace(
-        "double_kernel[", "(other_kernel if 'Interpreted' in str(type(double_kernel)) else double_kernel)["
+        "double_kernel[", "(other_kernel if 'Interpreted' in type(double_kernel).__name__ else double_kernel)["
     )
     assert judge(verifier, DOUBLE, double(forward, other)).correct
+
+
+@pytest.mark.parametrize(
+    "asked", ["str(type(double_kernel))", "repr(double_kernel)", "f'{ModelNew}'", "'%s' % (self,)"]
+)
+def test_the_text_of_a_class_or_of_a_kernel_is_not_asked_for(verifier: Verifier, asked: str) -> None:
+    forward = FORWARD.replace("BLOCK=256)", f"BLOCK=256 if 'main' in {asked} else 128)")
+    assert rules(judge(verifier, DOUBLE, double(forward))) == {"observed"}
+
+
+def test_the_text_of_a_class_may_be_in_what_is_raised(verifier: Verifier) -> None:
+    forward = "        if x.dim() == 9:\n            raise TypeError(f'{type(self)} takes no {x.dim()}')\n" + FORWARD
+    verdict = judge(verifier, DOUBLE, double(forward))
+    assert verdict.correct, verdict.findings
 
 
 def test_values_read_one_by_one_are_no_glue(verifier: Verifier) -> None:

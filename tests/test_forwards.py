@@ -29,7 +29,7 @@ class Talk(Conversation):
         self.asked: list[str] = []
         self._answer, self._there = answer, False
 
-    def load(self, mode: str, source: str, target: str) -> None:
+    def load(self, mode: str, source: str, target: str, elsewhere: bool = False) -> None:
         self.asked.append("load")
         self._there = True
 

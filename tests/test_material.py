@@ -103,7 +103,7 @@ def test_a_variant_that_does_not_exist_keeps_no_memory() -> None:
 
 
 def test_a_gpu_that_is_full_says_nothing_of_a_variant(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, wide: bool) -> None:
+    def full(*_: object, wide: bool, one_sided: bool) -> None:
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(material, "truth_of", full)

@@ -1,7 +1,6 @@
 """What torch did beside the kernels is counted, read, and compared with the output."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from tritonsmith.verify.dynamic.work import Work, rearranges, resembles
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.launches.arguments import foreign
 from tritonsmith.verify.launches.device import on_device
+from tritonsmith.verify.launches.looks import Properties
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.static.names import NUMPY_FUNCTIONS
 
@@ -167,7 +167,7 @@ def test_ordinary_argument_is_not_foreign(value: object) -> None:
 def test_candidate_may_ask_a_gpu_for_its_size_on_the_cpu() -> None:
     with on_device("cpu"):
         assert torch.cuda.is_available() and not X.is_cpu
-        assert isinstance(torch.cuda.get_device_properties(X.device), SimpleNamespace)
+        assert isinstance(torch.cuda.get_device_properties(X.device), Properties)
     assert X.is_cpu
 
 
