@@ -215,7 +215,8 @@ def test_torch_in_the_grid_function_is_seen(verifier: Verifier) -> None:
 
 def test_a_kernel_for_the_interpreter_alone_is_not_told_that_it_is_there(verifier: Verifier) -> None:
     evil = COPY + "KEPT = []\n\n\n@triton.jit\ndef evil(y_ptr):\n    KEPT[1].copy_(KEPT[0].mul(2.0))\n\n\n"
-    prepare = "        if 'Interp' in type(double_kernel).__name__:\n            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
+    asked = "        if 'Interp' in type(double_kernel).__name__:\n"
+    prepare = asked + "            KEPT.extend([x, y])\n            evil[(1,)](y)\n"
     verdict = judge(verifier, DOUBLE, double(_copied(prepare), evil))
     assert verdict.mismatch is not None and not verdict.correct
 
