@@ -164,6 +164,29 @@ def test_ordinary_argument_is_not_foreign(value: object) -> None:
     assert foreign([value]) is None
 
 
+def test_memory_of_the_host_may_be_pinned_on_the_cpu() -> None:
+    with on_device("cpu"):
+        assert torch.zeros(3, pin_memory=True).pin_memory().shape == (3,)
+
+
+@pytest.mark.parametrize("device", [1, "cuda:1", torch.device("cuda", 7)])
+def test_a_gpu_that_is_not_there_is_an_error_on_the_cpu_too(device: int | str | torch.device) -> None:
+    with on_device("cpu"):
+        with pytest.raises(AssertionError, match="Invalid device id"):
+            torch.cuda.get_device_properties(device)
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            X.to(device)
+
+
+def test_functions_of_a_gpu_look_as_torch_s_do_on_the_cpu() -> None:
+    with on_device("cpu"):
+        asked, empty = torch.cuda.is_available, X[:0]
+        assert (asked.__name__, asked.__module__) == ("is_available", "torch.cuda")
+        assert "lambda" not in str(asked) and asked.__doc__
+        assert "device='cuda:0'" in repr(empty) and "device='cuda:0'" in f"{empty}"
+        assert torch.cuda.get_device_capability(device=0) == (9, 0)
+
+
 def test_candidate_may_ask_a_gpu_for_its_size_on_the_cpu() -> None:
     with on_device("cpu"):
         assert torch.cuda.is_available() and not X.is_cpu

@@ -144,7 +144,7 @@ _OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type, torch.Tensor.__repr__, t
 """What a tensor of the host's says as it is."""
 _TOLD = frozenset((torch.Tensor.__repr__, torch.Tensor.__format__))
 """What makes a text of a tensor, which names its device; what is a number is told without."""
-_OTHERWISE = frozenset((*_OF_THE_HOST, *_TOLD, torch.Tensor.cuda, torch.Tensor.to))
+_OTHERWISE = frozenset((*_OF_THE_HOST, *_TOLD, torch.Tensor.cuda, torch.Tensor.pin_memory, torch.Tensor.to))
 """What does something else here than it says, or may, without an argument by name."""
 
 
@@ -178,6 +178,8 @@ class _CudaMeans(TorchFunctionMode):
         if func in _ANSWERS:
             answer = _ANSWERS[func]
             return torch.device(answer) if isinstance(answer, torch.device) else answer  # another object each time
+        if func is torch.Tensor.pin_memory:
+            return args[0]
         if func is torch.Tensor.cuda:
             self._here(self._numbered(args[1]) if len(args) > 1 else None)
             return args[0]
@@ -190,6 +192,7 @@ class _CudaMeans(TorchFunctionMode):
         if not kwargs and func is not torch.Tensor.to:
             return func(*args)
         named = {key: self._numbered(value) if key == "device" else value for key, value in kwargs.items()}
+        named.pop("pin_memory", None)  # which a host without a GPU refuses
         named = {key: self._here(value) for key, value in named.items()}
         if func is torch.Tensor.to:
             first = [self._numbered(arg) for arg in args[1:2]]
