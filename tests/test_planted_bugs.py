@@ -80,7 +80,7 @@ def test_same_verdict_with_staging_off(verifier: Verifier, task: str, source: st
 
 def test_all_variants_are_tried_and_a_kernel_for_one_size_falls(verifier: Verifier) -> None:
     many = another(verifier, VerifyConfig(device="cpu"), ExtensionsConfig(multi_input=True))
-    assert "16 variants" in judge(many, DOUBLE, double()).stages[3].detail
+    assert "17 variants" in judge(many, DOUBLE, double()).stages[3].detail
     fixed = double(FORWARD.replace("x.numel(), BLOCK", "64 * 48, BLOCK").replace("triton.cdiv(x.numel(), 256)", "12"))
     assert judge(verifier, DOUBLE, fixed).stages[-1].name == "tiny"
     small = double(FORWARD.replace("x.numel(), BLOCK", "min(x.numel(), 3072), BLOCK"))
