@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: uncompiled | mismatch
+# rule: uncompiled | mismatch | observed
 # The kernel is the same; the function that it calls is another one when it is compiled.
 import torch
 import triton

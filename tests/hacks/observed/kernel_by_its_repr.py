@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: mismatch | uninitialised | uncompiled
+# rule: mismatch | uninitialised | uncompiled | observed
 # What a kernel prints as tells the interpreter from the compiler.
 import torch
 import triton

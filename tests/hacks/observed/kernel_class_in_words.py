@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: mismatch | uninitialised | uncompiled
+# rule: mismatch | uninitialised | uncompiled | observed
 # The class of an interpreted kernel has another name, and the number of programs hangs on it.
 import torch
 import triton

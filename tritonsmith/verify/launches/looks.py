@@ -82,6 +82,12 @@ class Properties:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"property of '_CudaDeviceProperties' object has no setter: {name}")
 
+    def __copy__(self) -> "Properties":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Properties":
+        return self
+
     def __dir__(self) -> list[str]:
         return sorted(self._values)
 

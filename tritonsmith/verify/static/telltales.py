@@ -36,7 +36,7 @@ KERNEL_CLASSES = {"triton.JITFunction", "triton.runtime.JITFunction", "triton.ru
 
 LEGACY = re.compile(r"torch\.(cuda\.)?[A-Z]\w+Tensor")
 """Tensor types of old, of which each is of the CPU or of a GPU."""
-HISTORY = {"output_nr", "retains_grad", "grad"}
+HISTORY = {"output_nr", "retains_grad"}
 """What a tensor says of what was done with it before."""
 _WRITING = "str", "repr", "format", "ascii"
 """Functions that make a text of an object."""
@@ -71,7 +71,13 @@ def _of_the_process(module: Module) -> Iterator[Finding]:
 
 
 def _is_a_set(node: ast.expr) -> bool:
-    return isinstance(node, (ast.Set, ast.SetComp)) or calls(node, "set", "frozenset")
+    """Whether it is a set with words in it: those of small numbers have one order everywhere."""
+    is_set = isinstance(node, (ast.Set, ast.SetComp)) or calls(node, "set", "frozenset")
+    return is_set and any(map(_is_a_word, walk(node)))
+
+
+def _is_a_word(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _tensors(module: Module, selves: Collection[int]) -> Iterator[Finding]:
@@ -108,7 +114,7 @@ def _texts(module: Module) -> Iterator[Finding]:
             of = node.args
         elif isinstance(node, ast.FormattedValue):
             of = [node.value]
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_a_word(node.left):
             of = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
         elif isinstance(node, ast.Attribute) and node.attr in ("mro", "__mro__"):
             of = [ast.Name("ModelNew")]
