@@ -1,5 +1,5 @@
 # task: level1/relu
-# rule: torch-attribute | import | mismatch | uncompiled | never-launched | decoy | dunder | alias | torch-compute | observed
+# rule: torch-attribute | import | mismatch | uncompiled | never-launched | decoy | alias | torch-compute | observed
 # The weights' seed tells which draw it is.
 import torch
 import triton
