@@ -41,11 +41,15 @@ Pair = tuple[list[object], numerics.Truth]
 def unlike(task: Task, larger: Task) -> list[Variant]:
     """What the same model may be called on besides: values of other kinds; where it has no weights, and is constructed
     alike, sizes and precisions too."""
-    found = [Variant(label, task, fresh_seed=True, values=values) for label, values in _KINDS]
+    found = _of_other_kinds(task)
     if not _alike(task, larger):
         return found
     sizes = [Variant("larger sizes", larger, fresh_seed=True)] if larger.source != task.source else []
     return [*found, *sizes, Variant("float16", task, dtype=torch.float16)]
+
+
+def _of_other_kinds(task: Task) -> list[Variant]:
+    return [Variant(label, task, fresh_seed=True, values=values) for label, values in _KINDS]
 
 
 def _alike(task: Task, other: Task) -> bool:
@@ -70,8 +74,7 @@ class Reused:
 
     def _written_over(self, variant: Variant, known: Pair) -> list[Finding]:
         """Write what differs in more than being drawn anew over the inputs that it was called on last."""
-        for label, values in _KINDS:
-            other = Variant(label, variant.task, fresh_seed=True, values=values)
+        for other in _of_other_kinds(variant.task):
             pair = self._drawn(other)
             if pair is None or replay.form(pair[0]) != replay.form(known[0]):
                 continue
@@ -99,9 +102,10 @@ class Reused:
         as_before = partial(self._forwards.anew, *known)
         self._right(as_before, known[1], variant)
         for other in unlike(variant.task, larger):
-            if (pair := self._drawn(other)) is None or self._right(
-                call := partial(self._forwards.anew, *pair), pair[1]
-            ):
+            if (pair := self._drawn(other)) is None:
+                continue
+            call = partial(self._forwards.anew, *pair)
+            if self._right(call, pair[1]):
                 continue
             if self._right(call, pair[1], other):
                 return [conduct.KEPT]

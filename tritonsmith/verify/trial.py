@@ -118,9 +118,10 @@ class Trial:
             if self._gpu is None and scaling.is_heavy(tiny):
                 self._talk.grant()
             outcome = self._compiling.stage(variant := Variant("as given", tiny))
-            names = self._forwards.drawn(variant) if outcome.ok and drawing.draws(self._source) else []
-            message = f"{names[0]} of ModelNew is another one under another seed: draw weights alone" if names else ""
-            return refused([Finding(rule="observed", message=message)]) if names else outcome
+            if not outcome.ok or not drawing.draws(self._source) or not (names := self._forwards.drawn(variant)):
+                return outcome
+            message = f"{names[0]} of ModelNew is another one under another seed: draw weights alone"
+            return refused([Finding(rule="observed", message=message)])
         except RunnerFailed as failure:
             return self._upkeep.failed(failure)
         except TaskError as error:

@@ -50,10 +50,9 @@ def on_device(device: str, called: bool = False) -> AbstractContextManager[objec
     return nullcontext() if device == "cuda" else _cuda_as(device, called)
 
 
-def pretend(elsewhere: bool) -> Properties:
-    """Have candidates find another GPU than the usual one, or that, from now on; gives its properties."""
+def pretend(elsewhere: bool) -> None:
+    """Have candidates find another GPU than the usual one, or that, from now on."""
     _asked[:] = [ELSEWHERE if elsewhere else PROPERTIES]
-    return found()
 
 
 def found() -> Properties:
@@ -140,11 +139,11 @@ _ANSWERS: Mapping[object, object] = {
     torch.get_device: 0,
 }
 """What a tensor says of its device, and of its memory there."""
-_OF_THE_HOST = frozenset((*_ANSWERS, torch.Tensor.type, torch.Tensor.__repr__, torch.Tensor.__format__))
-"""What a tensor of the host's says as it is."""
 _TOLD = frozenset((torch.Tensor.__repr__, torch.Tensor.__format__))
 """What makes a text of a tensor, which names its device; what is a number is told without."""
-_OTHERWISE = frozenset((*_OF_THE_HOST, *_TOLD, torch.Tensor.cuda, torch.Tensor.pin_memory, torch.Tensor.to))
+_OF_THE_HOST = frozenset((*_ANSWERS, *_TOLD, torch.Tensor.type))
+"""What a tensor of the host's says as it is."""
+_OTHERWISE = frozenset((*_OF_THE_HOST, torch.Tensor.cuda, torch.Tensor.pin_memory, torch.Tensor.to))
 """What does something else here than it says, or may, without an argument by name."""
 
 
