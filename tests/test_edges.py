@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tritonsmith.tasks.values import Values, finite
+from tritonsmith.tasks.trees import finite
+from tritonsmith.tasks.values import Values
 from tritonsmith.verify import numerics
 from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, settled
 from tritonsmith.verify.reference.truth import truth_of

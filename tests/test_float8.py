@@ -9,7 +9,8 @@ import triton.language as tl
 from torch import nn
 
 from tritonsmith.tasks.format import TaskModule
-from tritonsmith.tasks.values import FLOAT8, Values, check_kinds, finite, held, redistribute, scaled, wide
+from tritonsmith.tasks.trees import FLOAT8, check_kinds, finite, held, wide
+from tritonsmith.tasks.values import Values, redistribute, scaled
 from tritonsmith.tasks.variants import Variant, adapt
 from tritonsmith.types import Task
 from tritonsmith.verify.dynamic.work import rearranges, resembles

@@ -9,7 +9,8 @@ from judging import DOUBLE
 
 from tritonsmith.tasks.format import TaskModule
 from tritonsmith.tasks.rescaling import bounded_by_arguments
-from tritonsmith.tasks.values import LARGE, Values, finite, map_tensors, without_last
+from tritonsmith.tasks.trees import finite, map_tensors
+from tritonsmith.tasks.values import LARGE, Values, without_last
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, odd_sizes, usable, variants
 from tritonsmith.types import Task
 

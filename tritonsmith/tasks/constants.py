@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 import torch
 from torch.utils import _pytree as pytree
 
-from tritonsmith.tasks.values import held, wide
+from tritonsmith.tasks.trees import held, wide
 
 Place = pytree.KeyPath
 """Where something lies in nested lists, tuples and dicts."""

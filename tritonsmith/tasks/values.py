@@ -1,5 +1,4 @@
-"""Values of inputs: tensors in nested lists, tuples and dicts, and other distributions of the kind that a task may
-rely on.
+"""Values of inputs: other distributions of the kind that a task may rely on (`promised`).
 
 Labels and masks stay labels and masks, what is nonnegative stays so, and probabilities stay probabilities. Which of
 them a task is tried on is for `variants`.
@@ -7,11 +6,21 @@ them a task is tried on is for `variants`.
 
 import math
 import secrets
-from collections.abc import Callable
 from typing import Literal
 
 import torch
-from torch.utils import _pytree as pytree
+
+from tritonsmith.tasks.promised import (
+    as_rand_draws,
+    distribution,
+    evenly_spread,
+    of_one_scale,
+    promises_little,
+    rms,
+    symmetric,
+    unbounded,
+)
+from tritonsmith.tasks.trees import FLOAT8, held, leaves, map_tensors, wide
 
 Values = Literal[
     "negative",
@@ -65,30 +74,6 @@ _LOST = 1 / 16
 """Share of values that are NaN there."""
 SPARSE = 1.6
 """What is nearer to zero than so many root mean squares becomes zero: 89 % of a normal distribution."""
-FLOAT8 = frozenset(
-    kind for name, kind in vars(torch).items() if name.startswith("float8_") and isinstance(kind, torch.dtype)
-)
-"""8-bit floats: torch stores and converts them, and computes with none. They are operands as they were quantised, so
-that a model in another precision has them as they are."""
-_KINDS = FLOAT8 | {
-    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64, torch.complex32,
-    torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32,
-    torch.uint64,
-}  # fmt: skip
-"""Types of tensors that a task may have."""
-
-
-def wide(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers in a type that torch computes with: 8-bit floats as float32, which holds them all."""
-    return tensor.float() if tensor.dtype in FLOAT8 else tensor
-
-
-def held(values: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
-    """Values in another type; what an 8-bit float is too small for is the largest that it holds."""
-    if kind not in FLOAT8:
-        return values.to(kind)
-    bounds = torch.finfo(kind)
-    return values.clamp(bounds.min, bounds.max).to(kind)
 
 
 def scaled(tensor: torch.Tensor, factor: float) -> torch.Tensor:
@@ -118,23 +103,14 @@ def mixed(inputs: list[object]) -> list[object]:
     Raises ValueError where there is none. The largest in magnitude are negative, so that a maximum of magnitudes is no
     maximum; none is quite as large as before, where 1 + x and 1 - x would be zero.
     """
-    if not any(map(_promises_little, leaves(inputs))):
+    if not any(map(promises_little, leaves(inputs))):
         raise ValueError("no input is as torch.rand draws it")
-    return [map_tensors(item, lambda one: _of_either_sign(one) if _promises_little(one) else one) for item in inputs]
+    return [map_tensors(item, lambda one: _of_either_sign(one) if promises_little(one) else one) for item in inputs]
 
 
 def _of_either_sign(tensor: torch.Tensor) -> torch.Tensor:
     real = wide(tensor)
     return held(1.25 * real - 0.75 * real.max(), tensor.dtype)
-
-
-def _promises_little(tensor: torch.Tensor) -> bool:
-    """Whether it holds numbers that `_drawn` knows, and no labels or probabilities."""
-    tensor = wide(tensor)
-    if not tensor.is_floating_point() or tensor.numel() < 2 or bool((tensor == tensor.round()).all()):
-        return False
-    least, most = (float(bound) for bound in tensor.aminmax())
-    return not _distribution(tensor) and _drawn(tensor, least, most)
 
 
 def with_nan(tensor: torch.Tensor) -> torch.Tensor:
@@ -154,12 +130,6 @@ def signed(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
     return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, -tensor)
-
-
-def truths(tensor: torch.Tensor) -> bool:
-    """Whether it holds zeros and ones, both of them, and nothing else."""
-    tensor = wide(tensor)
-    return bool(((tensor == 0) | (tensor == 1)).all()) and tensor.numel() > 0 and bool(tensor.min() < tensor.max())
 
 
 def great(tensor: torch.Tensor) -> torch.Tensor:
@@ -213,63 +183,6 @@ def _varied(tensor: torch.Tensor) -> torch.Tensor:
     return (draw < (0.75 if first else 0.25)).to(tensor.dtype)
 
 
-def finite(output: object) -> bool:
-    """Whether nothing of an output is NaN or infinity."""
-    told = [value for value in pytree.tree_leaves(output) if isinstance(value, float)]
-    return all(map(math.isfinite, told)) and all(math.isfinite(_greatest(tensor)) for tensor in leaves(output))
-
-
-def _greatest(tensor: torch.Tensor) -> float:
-    """The greatest of the absolute values, NaN where one is: by one kernel, where `isfinite` takes five. 0 of whole
-    numbers and truths, which are all finite."""
-    if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
-        return 0.0
-    plain = tensor.detach()
-    real = torch.view_as_real(plain.resolve_conj()) if plain.is_complex() else wide(plain)
-    return float(torch.linalg.vector_norm(real, math.inf))
-
-
-def check_kinds(tree: object) -> None:
-    """Raises TypeError where a tensor is of a kind with which nothing is computed or compared here.
-
-    These are quantised, sparse and nested ones, and types of fewer than eight bits.
-    """
-    for tensor in leaves(tree):
-        if tensor.layout != torch.strided or tensor.is_nested:
-            raise TypeError("a tensor that is sparse or nested is not judged; give its parts")
-        if tensor.dtype not in _KINDS:
-            raise TypeError(f"a tensor of {tensor.dtype} is not judged; give what it stands for, or its bytes")
-
-
-def leaves(tree: object) -> list[torch.Tensor]:
-    """Every tensor in nested lists, tuples and dicts, in order."""
-    found: list[torch.Tensor] = []
-
-    def note(tensor: torch.Tensor) -> torch.Tensor:
-        found.append(tensor)
-        return tensor
-
-    map_tensors(tree, note)
-    return found
-
-
-def map_tensors(tree: object, change: Callable[[torch.Tensor], torch.Tensor]) -> object:
-    """Apply a function to every tensor in nested lists, tuples and dicts."""
-    if isinstance(tree, torch.Tensor):
-        return change(tree)
-    if isinstance(tree, (list, tuple)):
-        items = [map_tensors(item, change) for item in tree]
-        return items if isinstance(tree, list) else tuple(items)  # a named tuple's type takes its items one by one
-    if isinstance(tree, dict):
-        return {key: map_tensors(item, change) for key, item in tree.items()}
-    return tree
-
-
-def continuous(tensor: torch.Tensor) -> bool:
-    """Whether it holds numbers with a fraction, and no places or counts."""
-    return tensor.is_floating_point() or tensor.is_complex()
-
-
 def far(inputs: list[object], side: int, product: bool) -> list[object]:
     """Inputs far from zero on one side (-1 or 1), in steps as long: `exp` of a difference is 1 or nothing, so that no
     rounding tells. Of a `product` each second one is on the other side, so that what comes of two is far below zero.
@@ -281,7 +194,7 @@ def far(inputs: list[object], side: int, product: bool) -> list[object]:
         if not unbounded(tensor):
             return tensor
         unit = _factor(tensor.shape[-1] if tensor.ndim else 1) if product else FAR
-        found = side * unit * (1 + (tensor.abs() / _rms(tensor)).floor())
+        found = side * unit * (1 + (tensor.abs() / rms(tensor)).floor())
         side = -side if product else side
         return found.to(tensor.dtype).where(tensor != 0, tensor)
 
@@ -316,18 +229,18 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if tensor.dtype in FLOAT8:
         kept = values == "small" or torch.finfo(tensor.dtype).min > 0
         return tensor if kept else _fitted(redistribute(wide(tensor), values), tensor.dtype)
-    if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or _distribution(tensor):
+    if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or distribution(tensor):
         return tensor  # a scale, labels, a mask; probabilities or their logarithms
     least, most = (float(bound) for bound in tensor.aminmax())
     if values == "small":
         return _small(tensor)
     if values == "signed":
         return tensor if least < 0 else tensor - tensor.mean()
-    drawn = _drawn(tensor, least, most)
+    drawn = as_rand_draws(tensor, least, most)
     zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
     if values in ("positive", "coarse"):
         signed_too = least < 0 < most and math.isfinite(most - least)
-        positive = tensor - least + _rms(tensor) / 4 if signed_too else tensor
+        positive = tensor - least + rms(tensor) / 4 if signed_too else tensor
         other = positive if values == "positive" else _coarse(tensor) if signed_too or drawn else tensor
         return other.where(tensor != 0, zero)  # what a triangle or a mask leaves out stays so
     if values == "negative":
@@ -340,7 +253,7 @@ def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
         return tensor if least >= 0 and most <= 1 and not drawn else tensor * factor
     if least > 0:
         return tensor  # what is divided by, or goes into a logarithm
-    return tensor.where(tensor.abs() > SPARSE * _rms(tensor), zero)
+    return tensor.where(tensor.abs() > SPARSE * rms(tensor), zero)
 
 
 def _rising(tensor: torch.Tensor) -> torch.Tensor:
@@ -350,7 +263,7 @@ def _rising(tensor: torch.Tensor) -> torch.Tensor:
     rows = tensor.reshape(-1, tensor.shape[-1])
     shares = torch.arange(1, rows.shape[1] + 1, device=tensor.device) / rows.shape[1]
     grown = rows * shares.square().to(tensor.dtype)
-    peak = PEAK * _rms(tensor)
+    peak = PEAK * rms(tensor)
     grown[:, -1] = peak
     if rows.shape[1] > 2 and float(tensor.min()) < 0:
         grown[:, -2] = -peak
@@ -358,98 +271,35 @@ def _rising(tensor: torch.Tensor) -> torch.Tensor:
     return grown.reshape(tensor.shape)
 
 
-def _rms(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.vector_norm(tensor) / tensor.numel() ** 0.5
-
-
 def _coarse(tensor: torch.Tensor) -> torch.Tensor:
     """The values in steps of about a fourth of their root mean square, of which many are equal, and none is zero or
     a whole number, for which there are other variants."""
-    unit = torch.exp2(_rms(tensor).log2().round() - 2)  # one and the same for two inputs that are drawn alike
+    unit = torch.exp2(rms(tensor).log2().round() - 2)  # one and the same for two inputs that are drawn alike
     return ((tensor / unit).floor() + 0.5) * unit
-
-
-def unbounded(tensor: torch.Tensor) -> bool:
-    """Whether it holds numbers of which a task promises no bounds: of either sign, or as `torch.rand` draws them, of
-    more than 8 bits."""
-    if not tensor.is_floating_point() or tensor.dtype in FLOAT8 or tensor.numel() < 2:
-        return False
-    if bool((tensor == tensor.round()).all()):
-        return False
-    least, most = (float(bound) for bound in tensor.aminmax())
-    return not _distribution(tensor) and (least < 0 < most or _drawn(tensor, least, most))
-
-
-def _drawn(tensor: torch.Tensor, least: float, most: float) -> bool:
-    """Whether values are as `torch.rand` draws them, or a multiple of that, which promises little.
-
-    Of n uniform values, if they are many, none comes so near to an end as is asked here e^-16 of the time; five
-    deviations of their mean and of their mean square, 1 / sqrt(12 n) and sqrt(4 / (45 n)), tell them from others that
-    begin at zero. Of few one that is a tenth of the largest is asked: `rand + 0.1` is a weight, and positive.
-    """
-    if not 0 <= least < most or tensor.numel() <= 16:
-        return False
-    near = min(0.1, 16 / tensor.numel())
-    if least >= near * most:
-        return False
-    if 1 - near < most <= 1:
-        return True
-    return _even(tensor)
-
-
-def _even(tensor: torch.Tensor) -> bool:
-    """Whether mean and mean square are those of even values from zero on, for as many; see `_drawn`."""
-    even, many, near = tensor.double() / tensor.max(), 5 / tensor.numel() ** 0.5, min(0.1, 16 / tensor.numel())
-    mean, square = float(even.mean()), float(even.square().mean())
-    return abs(mean - 1 / 2) < many * (1 / 12) ** 0.5 + near and abs(square - 1 / 3) < many * (4 / 45) ** 0.5 + near
-
-
-def _of_one_scale(tensor: torch.Tensor) -> torch.Tensor:
-    """Positive values, each slice of the first dimension multiplied by the power of two that makes it one at most: what
-    `_small` made of slices that `torch.rand` drew is as it was."""
-    most = tensor.flatten(1).amax(dim=1) if tensor.dim() > 1 else tensor
-    return tensor * most.log2().ceil().neg().exp2().reshape(-1, *[1] * (tensor.dim() - 1))
 
 
 def _small(tensor: torch.Tensor) -> torch.Tensor:
     """Slices of the first dimension, each smaller by another power of two; a symmetric matrix stays one."""
-    symmetric = _symmetric(tensor)
-    powers = [-float(SMALLER[place % len(SMALLER)]) / (2 if symmetric else 1) for place in range(len(tensor))]
+    same = symmetric(tensor)
+    powers = [-float(SMALLER[place % len(SMALLER)]) / (2 if same else 1) for place in range(len(tensor))]
     factors = torch.tensor(powers, dtype=tensor.dtype, device=tensor.device).exp2()
-    if symmetric:
+    if same:
         return tensor * factors * factors[:, None]
     return tensor * factors.reshape(-1, *[1] * (tensor.dim() - 1))
-
-
-def _symmetric(tensor: torch.Tensor) -> bool:
-    """Whether a matrix equals its transpose, which a task may promise; slices of several matrices keep it anyway."""
-    square = tensor.dim() == 2 and tensor.shape[0] == tensor.shape[1]
-    return square and torch.equal(tensor, tensor.T)
 
 
 def without_last(tensor: torch.Tensor) -> torch.Tensor:
     """Zeros for the last slice of the first dimension, and of the second of a symmetric matrix; what is positive,
     divided by or in a logarithm, stays so, unless it is as `torch.rand` draws it."""
     fixed, real = not tensor.is_floating_point() or tensor.dim() == 0 or len(tensor) < 2, wide(tensor)
-    if fixed or bool((real == real.round()).all()) or _distribution(real):
+    if fixed or bool((real == real.round()).all()) or distribution(real):
         return tensor
-    if float(real.min()) > 0 and not _even(_of_one_scale(real)):
+    if float(real.min()) > 0 and not evenly_spread(of_one_scale(real)):
         return tensor
     zeroed = torch.cat([tensor[:-1], torch.zeros_like(tensor[-1:])])
-    if _symmetric(tensor):
+    if symmetric(tensor):
         zeroed[:, -1] = 0
     return zeroed
-
-
-def _distribution(tensor: torch.Tensor) -> bool:
-    """Whether the last or the second dimension holds probabilities, or logarithms of them."""
-    bounds = tensor.aminmax()
-    logarithms, probabilities = bool(bounds.max <= 0), bool(bounds.min >= 0)
-    if not logarithms and not probabilities:
-        return False
-    shares = tensor.exp() if logarithms else tensor
-    totals = [shares.sum(dim=dim) for dim in {-1, min(1, tensor.dim() - 1)}]
-    return any(bool(torch.allclose(total, torch.ones_like(total), atol=1e-3)) for total in totals)
 
 
 def out_of_order(tensor: torch.Tensor) -> torch.Tensor:

@@ -15,20 +15,17 @@ from dataclasses import dataclass
 import torch
 
 from tritonsmith.tasks.dry import chooses, emptied, picks, runs_without_data
+from tritonsmith.tasks.promised import truths, unbounded
 from tritonsmith.tasks.rescaling import bounded_by_arguments, resized
+from tritonsmith.tasks.trees import FLOAT8, continuous, finite, leaves, map_tensors
 from tritonsmith.tasks.unequal import told_apart
 from tritonsmith.tasks.values import (
-    FLOAT8,
     GREAT,
     ONE_SIDED,
     Side,
     Values,
-    continuous,
     far,
-    finite,
     great,
-    leaves,
-    map_tensors,
     masks,
     mixed,
     of_one,
@@ -36,8 +33,6 @@ from tritonsmith.tasks.values import (
     redistribute,
     scaled,
     signed,
-    truths,
-    unbounded,
     with_nan,
 )
 from tritonsmith.tasks.values import told_apart as inputs_told_apart

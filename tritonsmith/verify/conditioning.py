@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 
-from tritonsmith.tasks.values import leaves
+from tritonsmith.tasks.trees import leaves
 
 RUNS = 16
 """Answers in float64 to inputs and weights that are moved by rounding."""

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from tritonsmith.tasks.values import held, wide
+from tritonsmith.tasks.trees import held, wide
 from tritonsmith.types import Mismatch
 from tritonsmith.verify.elements import (
     CHUNK,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from tritonsmith.tasks.values import FLOAT8, leaves
+from tritonsmith.tasks.trees import FLOAT8, leaves
 from tritonsmith.types import Mismatch
 from tritonsmith.verify import conditioning, eight_bits
 from tritonsmith.verify.elements import (

@@ -16,7 +16,7 @@ from torch import nn
 
 from tritonsmith.tasks import scaling
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line, seeded
-from tritonsmith.tasks.values import FLOAT8, check_kinds, finite, leaves, map_tensors, wide
+from tritonsmith.tasks.trees import FLOAT8, check_kinds, finite, leaves, map_tensors, wide
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics, roofline

@@ -23,7 +23,7 @@ from torch.utils.flop_counter import flop_registry
 from triton.runtime import autotuner
 
 from tritonsmith import verify
-from tritonsmith.tasks.values import FLOAT8, wide
+from tritonsmith.tasks.trees import FLOAT8, wide
 from tritonsmith.verify.dynamic.observe import Launches, address, numbers, tensors
 
 LIMIT = 1 << 26

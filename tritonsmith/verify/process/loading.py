@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from tritonsmith.source import lines
-from tritonsmith.tasks.values import FLOAT8, continuous
+from tritonsmith.tasks.trees import FLOAT8, continuous
 from tritonsmith.verify.process import wire
 
 CANDIDATE = "candidate.py"

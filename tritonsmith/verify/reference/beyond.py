@@ -11,7 +11,9 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from tritonsmith.tasks.values import Side, finite, leaves, map_tensors, unbounded
+from tritonsmith.tasks.promised import unbounded
+from tritonsmith.tasks.trees import finite, leaves, map_tensors
+from tritonsmith.tasks.values import Side
 from tritonsmith.verify.reference import edges
 from tritonsmith.verify.reference.fitting import sound
 from tritonsmith.verify.reference.in_steps import in_steps

@@ -19,7 +19,7 @@ from torch.nn.modules import module as registration
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.format import seeded
-from tritonsmith.tasks.values import held, wide
+from tritonsmith.tasks.trees import held, wide
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.process.loading import tensors_of
 from tritonsmith.verify.reference.stand_ins import SMALL, constant, faint, louder, other_counts, signed

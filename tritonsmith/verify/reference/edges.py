@@ -19,7 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
-from tritonsmith.tasks.values import ONE_SIDED, Values, continuous, finite, held, leaves, map_tensors, wide
+from tritonsmith.tasks.trees import continuous, finite, held, leaves, map_tensors, wide
+from tritonsmith.tasks.values import ONE_SIDED, Values
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.fitting import sound

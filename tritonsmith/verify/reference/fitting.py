@@ -14,7 +14,8 @@ from torch.utils import _pytree as pytree
 
 from tritonsmith.tasks.constants import constants, others, put
 from tritonsmith.tasks.format import forward, seeded
-from tritonsmith.tasks.values import finite, leaves, map_tensors, without_last
+from tritonsmith.tasks.trees import finite, leaves, map_tensors
+from tritonsmith.tasks.values import without_last
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import replay
 from tritonsmith.verify.reference.passing import passed

@@ -7,7 +7,7 @@ only copies all others, was seen. Weights are frozen meanwhile that were not, an
 import torch
 from torch import nn
 
-from tritonsmith.tasks.values import map_tensors
+from tritonsmith.tasks.trees import map_tensors
 
 _AHEAD = 64
 """Elements of the memory before an input's own: enough for whatever alignment a kernel may rely on."""

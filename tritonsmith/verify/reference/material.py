@@ -18,7 +18,8 @@ from torch import nn
 
 from tritonsmith.tasks.dry import chooses, picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.values import ONE_SIDED, check_kinds, continuous, finite, leaves, map_tensors
+from tritonsmith.tasks.trees import check_kinds, continuous, finite, leaves, map_tensors
+from tritonsmith.tasks.values import ONE_SIDED
 from tritonsmith.tasks.variants import Variant, adapt, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.format import seeded
-from tritonsmith.tasks.values import FLOAT8
+from tritonsmith.tasks.trees import FLOAT8
 from tritonsmith.verify.dynamic.conduct import computes
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.dynamic.work import is_constant, rearranges, resembles

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tritonsmith.tasks.asserted import asserted, name_of, places
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import forward, seeded
-from tritonsmith.tasks.values import finite, leaves
+from tritonsmith.tasks.trees import finite, leaves
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.dynamic.outlines import outline
 from tritonsmith.verify.reference.edges import put

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tritonsmith.tasks.format import forward, seeded, used
-from tritonsmith.tasks.values import FLOAT8, continuous, leaves, map_tensors
+from tritonsmith.tasks.trees import FLOAT8, continuous, leaves, map_tensors
 from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic.observe import numbers
 from tritonsmith.verify.numerics import Truth
