@@ -7,6 +7,7 @@ are for kernels whose loops would else never go round twice. Sizes that are brou
 other as in no task: `apart` are versions in which they do not.
 """
 
+import re
 from collections.abc import Callable
 
 from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
@@ -21,6 +22,7 @@ _LEAST = 4
 """The smallest bound of a size that is told apart from others; the next one's is twice as much."""
 _MOST = 3
 """Sizes that are tried; the largest come first."""
+_LOOP = re.compile(r"^\s+for .* in (range|enumerate)\(", re.MULTILINE)
 _CAPS = (2, 4, 8, 16)
 APART_BOUND = Bound(1 << 17, 1 << 23)
 """What it bears for one variant, if many programs are needed for it."""
@@ -32,7 +34,9 @@ def lengths(task: Task, full: Scaled) -> list[Scaled]:
     """A version for each of the task's largest sizes that the full one has not, on which the reference runs alike."""
     if full.cap is None:
         return []
-    longer = sorted((size for size in sizes(task) if size >= 2 * full.cap), reverse=True)
+    # Where the reference goes step by step, what is kept of the first ones is lost by and by: all steps are wanted.
+    least = full.cap + 1 if _LOOP.search(task.source) else 2 * full.cap
+    longer = sorted((size for size in sizes(task) if size >= least), reverse=True)
     found = (_with(task, size) for size in longer[:_MOST])
     return [one for one in found if one is not None]
 

@@ -44,6 +44,7 @@ Values = Literal[
     "halves",
     "marked",
     "beyond",
+    "brink",
     "huge",
     "far below",
     "far above",

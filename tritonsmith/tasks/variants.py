@@ -33,7 +33,6 @@ from tritonsmith.tasks.values import (
     redistribute,
     scaled,
     signed,
-    with_nan,
 )
 from tritonsmith.tasks.values import told_apart as inputs_told_apart
 from tritonsmith.types import Task
@@ -44,22 +43,26 @@ _INFINITY = re.compile(r"isinf|isposinf|isneginf|isfinite|nan_to_num|[!=]= -?(fl
 """The same where an input is infinite."""
 _ENDS = re.compile("clamp|maximum|nan_to_num|ignore_index")
 """What it has in it where an empty mask, or a label that is left out, may need care."""
-_COMPARES = re.compile(r"[!=]= ?-?[\w.(]|\b(eq|ne|padding_idx)\b")
+_COMPARES = re.compile(r"[!=<>]= ?-?[\w.(]|[<>] ?-?\d|\b(eq|ne|ge|gt|le|lt|padding_idx)\b")
 """What it has in it that may compare inputs with a number, which draws may not have: a padding, a word that marks."""
 _DRAWS_WHOLE = re.compile(r"rand(int|perm)|random_|multinomial|\blong\b|\bint(32|64)?\b")
 """What it has in it whose inputs may be whole numbers that are drawn."""
 _ROUNDS = re.compile(r"\bround")
 _EXPONENTIALS = re.compile(r"softm(ax|in)|logsumexp|logaddexp|entropy|attention|\bexp\b", re.IGNORECASE)
 """What it has in it whose kernel takes a running maximum, which may not begin at zero."""
+_OVERFLOWS = re.compile(r"\b(exp|exp2|expm1|sinh|cosh|pow|logit)\b|\*\*")
+"""What it has in it whose answer may be infinite where values are a hundred; a kernel may cut that off below."""
 _PRODUCTS = re.compile(r"attention|matmul|\bb?mm\b|einsum|@")
 _TO_BE_FITTED: Collection[Values] = (
     "constants",
     "numbers",
+    "nan",
     "infinities",
     "ends",
     "halves",
     "marked",
     "beyond",
+    "brink",
     "huge",
     "places",
 )
@@ -134,7 +137,7 @@ def variants(
         return [given, *hardening]
     grown = larger(task, growth) if growth is not None else None
     odd, light = odd_sizes(task), light or task
-    unlike = told_apart(task if whole is None else whole, light)
+    unlike, overflows = told_apart(task if whole is None else whole, light), _OVERFLOWS.search(task.source)
     found = [
         given,
         Variant("values x2", light, factor=2.0),
@@ -153,6 +156,7 @@ def variants(
         *([Variant("negative whole numbers", light, fresh_seed=True, values="whole")] if _counts(task) else []),
         *([Variant("great whole numbers", light, fresh_seed=True, values="great")] if _counts(task) else []),
         *([Variant("places all over", light, fresh_seed=True, values="places")] if _has_places(light) else []),
+        *([Variant("values that nearly overflow", light, fresh_seed=True, values="brink")] if overflows else []),
         Variant("huge values", light, fresh_seed=True, values="huge"),
         Variant("equal inputs told apart", light, fresh_seed=True, values="apart"),
         Variant("other constants", light, fresh_seed=True, values="constants"),
@@ -278,8 +282,6 @@ def adapt(inputs: list[object], variant: Variant) -> list[object]:
         return [map_tensors(item, great) for item in inputs]
     if variant.values == "apart":
         return inputs_told_apart(inputs)
-    if variant.values == "nan":
-        return [map_tensors(item, with_nan) for item in inputs]
 
     if variant.values in _OF_THE_UNBOUNDED and not any(map(unbounded, leaves(inputs))):
         raise ValueError("no input has values without bounds")  # and the variant would be another draw

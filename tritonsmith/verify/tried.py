@@ -15,6 +15,7 @@ from tritonsmith.verify.sizing import Large
 LONG = "one size the task's own"
 REST = "one size near the task's own, and odd, with rising values"
 APART = "sizes in the task's own order"
+STEPS = "other weights over as many steps"
 OPPOSITE = "other weights, single numbers negative"
 _LOOP = re.compile(r"\brange\(|\bwhile\b")
 _THROUGH_WHOLE = re.compile(r"\bu?int32\b")
@@ -47,6 +48,13 @@ def variants_of(
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
     if light is not None:
         found += _beyond(odd_sizes(large.full.task) or light, light, levels(task.source, source))
+    if light is not None and _LOOP.search(task.source) and _LOOP.search(source):
+        steps = [*(one.task for one in large.long), large.full.task][:1]
+        found += [
+            Variant(STEPS, one, fresh_seed=True, weights=True, brief=True, patient=True)
+            for one in steps
+            if one != light
+        ]
     found = [replace(variant, named=variant.weights and named) for variant in found]
     if not cuda:
         found += [Variant(LONG, one.task, fresh_seed=True, brief=True) for one in large.long]

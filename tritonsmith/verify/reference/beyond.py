@@ -1,4 +1,5 @@
-"""Inputs of magnitudes that no draw has: beyond numbers in the texts (`tasks.literals`), and huge ones.
+"""Inputs of magnitudes that no draw has: beyond numbers in the texts (`tasks.literals`), just below where a reference
+overflows, and huge ones.
 
 A reference that lets a large number stand for minus infinity is not given any of its size: there a kernel may take
 infinity itself. Where the reference's own answer is no number, or lost in rounding, there are none such. Runs the
@@ -6,11 +7,14 @@ task's code, never a candidate's.
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import nn
 
+from tritonsmith.tasks.format import forward
+from tritonsmith.tasks.literals import LEAST
 from tritonsmith.tasks.promised import unbounded
 from tritonsmith.tasks.trees import finite, leaves, map_tensors
 from tritonsmith.tasks.values import Side
@@ -19,35 +23,88 @@ from tritonsmith.verify.reference.fitting import sound
 from tritonsmith.verify.reference.in_steps import in_steps
 from tritonsmith.verify.reference.truth import truth_of
 
-NEAREST, SPREAD = 1.125, 0.475
-"""Values are from so many times a level on, up to so much more: not far, since `exp` of them may have to be finite."""
+SPANS = (1.125, 0.475), (1.02, 0.06)
+"""Values are from so many times a level on, up to so much more: not far, since `exp` of them may have to be finite, and
+nearer where it is not."""
+_SOME = 0.5
+"""Share of values that are beyond where the answer to such alone says nothing, as where a window ends."""
+_MOST, _HALVINGS, _BELOW = 4096.0, 16, 0.96
+"""Magnitude by which what has an exponential in it has overflown, how often the bounds of the one where it does so are
+halved, and how far below that values are: sums of as many as 30 have room, and those of honest kernels on the way."""
 HUGE = 2.0**66, 2.0**33
 """Factors in turn. The first one's squares are beyond float32, and the second one's products beyond 64 bits."""
 
 
 def beyond(model: nn.Module, inputs: list[object], level: float, side: Side) -> list[object]:
     """Inputs of which what has no bounds is beyond a level; raises ValueError where there are none such."""
+    _check(model, inputs)
+    for span in SPANS:
+        found = _each(inputs, lambda one, span=span: _beyond(one, level, side, span))
+        if finite(answer := forward(model, found)):
+            return _some(inputs, found) if edges.next_to_nothing(answer) else found
+    raise ValueError("the reference's answer is no number")
+
+
+def brink(model: nn.Module, inputs: list[object]) -> list[object]:
+    """Inputs of which what has no bounds is spread evenly up to where the reference overflows nearly, on both sides of
+    zero; raises ValueError where it does not before `_MOST`."""
+    _check(model, inputs)
+    even = _each(inputs, lambda one: _evenly(one))
+
+    def bears(size: float) -> bool:
+        return finite(forward(model, _each(even, lambda one: one * size)))
+
+    least, most = 0.0, _MOST
+    if bears(most):
+        raise ValueError("the reference does not overflow")
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        least, most = (middle, most) if bears(middle) else (least, middle)
+    if least < LEAST:
+        raise ValueError("the reference overflows everywhere")
+    return _each(even, lambda one: one * (_BELOW * least))
+
+
+def _check(model: nn.Module, inputs: list[object]) -> None:
     if not any(map(unbounded, leaves(inputs))):
         raise ValueError("no input is without bounds")
     if edges.hides(model, inputs):
         raise ValueError("a large number stands for infinity")
-    return [map_tensors(item, lambda one: _beyond(one, level, side) if unbounded(one) else one) for item in inputs]
 
 
-def _beyond(tensor: torch.Tensor, level: float, side: Side) -> torch.Tensor:
+def _each(inputs: list[object], change: Callable[[torch.Tensor], torch.Tensor]) -> list[object]:
+    """Inputs with others for what has no bounds."""
+    return [map_tensors(item, lambda one: change(one) if unbounded(one) else one) for item in inputs]
+
+
+def _some(inputs: list[object], changed: list[object]) -> list[object]:
+    """Of either in every second place, as a draw has it."""
+    pairs = zip(leaves(inputs), leaves(changed), strict=True)
+    return edges.put(inputs, [torch.where(_drawn(one) < _SOME, other, one) for one, other in pairs])
+
+
+def _drawn(tensor: torch.Tensor, *more: int) -> torch.Tensor:
+    """Numbers from 0 to 1 in its shape, so many (`more`) of them, of a generator of their own."""
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    drawn = torch.rand((2, *tensor.shape), device=tensor.device, generator=own)
-    sizes = level * (NEAREST + SPREAD * drawn[0])
+    return torch.rand((*more, *tensor.shape), device=tensor.device, generator=own)
+
+
+def _evenly(tensor: torch.Tensor) -> torch.Tensor:
+    return (2 * _drawn(tensor) - 1).to(tensor.dtype)
+
+
+def _beyond(tensor: torch.Tensor, level: float, side: Side, span: tuple[float, float]) -> torch.Tensor:
+    drawn, (nearest, spread) = _drawn(tensor, 2), span
+    sizes = level * (nearest + spread * drawn[0])
     negative = drawn[1] < 0.5 if side == "either" else torch.full_like(drawn[1], side == "below", dtype=torch.bool)
     return torch.where(negative, -sizes, sizes).to(tensor.dtype)
 
 
 def huge(model: nn.Module, inputs: list[object]) -> list[object]:
     """Inputs of which what has no bounds is huge, as far as the reference bears it; raises ValueError where not."""
-    if not any(map(unbounded, leaves(inputs))) or edges.hides(model, inputs):
-        raise ValueError("no input may be huge")
+    _check(model, inputs)
     for factor in HUGE:
-        found = [map_tensors(item, lambda one, by=factor: one * by if unbounded(one) else one) for item in inputs]
+        found = _each(inputs, lambda one, by=factor: one * by)
         if not finite(found) or not sound(truth := truth_of(model, found)):
             continue
         if sound(replace(truth, native=in_steps(model, found))):  # as a kernel has them

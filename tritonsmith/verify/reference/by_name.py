@@ -22,11 +22,13 @@ from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.trees import held, wide
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.process.loading import tensors_of
-from tritonsmith.verify.reference.stand_ins import SMALL, constant, faint, louder, other_counts, signed
+from tritonsmith.verify.reference.stand_ins import SMALL, constant, faint, louder, other_counts, outlying, signed
 
 Built = TypeVar("Built")
 _TURNED = 0.25
 """Share of drawn weights that change their sign."""
+_SMALL = 0.5
+"""Root mean square of such a vector."""
 _MOST = 1 << 24
 """Numbers of a drawn weight that is kept twice; larger ones, in no plan of a GPU's memory, are left alone."""
 
@@ -71,12 +73,16 @@ def weights(
             begins, own = tensor.detach().clone(), seed + len(made)
             turned = how in ("signed", "turned")
             value = constant(begins)
-            if drawn:
+            if drawn and how == "signed" and _small_vector(begins):
+                contents = outlying(louder(begins, own))
+            elif drawn:
                 contents = _moved(begins, own, turned)
             elif how == "signed" and trained and value is not None and abs(value) >= SMALL:
                 contents = signed(begins, value, own, opposite)
             else:
                 contents = _contents(begins, trained, own)
+                hidden = how == "signed" and trained and value is not None
+                contents = outlying(contents) if hidden else contents
             made[id(tensor)] = begins, contents
         found[name] = made[id(tensor)]
     return found
@@ -98,6 +104,11 @@ def _contents(begins: torch.Tensor, trained: bool, seed: int) -> torch.Tensor:
     else:
         contents = wide * spread  # a stored number may be what keeps a divisor from zero
     return contents.to(begins.device, begins.dtype)
+
+
+def _small_vector(begins: torch.Tensor) -> bool:
+    """Whether a weight is a vector of small numbers, as what a gate goes by may be."""
+    return begins.dim() == 1 and 0 < float(wide(begins).double().square().mean().sqrt()) < _SMALL
 
 
 def _moved(begins: torch.Tensor, seed: int, turned: bool) -> torch.Tensor:

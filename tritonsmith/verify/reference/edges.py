@@ -20,7 +20,7 @@ from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.trees import continuous, finite, held, leaves, map_tensors, wide
-from tritonsmith.tasks.values import ONE_SIDED, Values
+from tritonsmith.tasks.values import ONE_SIDED, Values, with_nan
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.fitting import sound
@@ -38,7 +38,7 @@ _FILLS = {"masked_fill", "where", "mul", "add", "sub", "rsub"}
 _LARGE = 1000.0
 """Numbers as large as that stand for minus infinity where a mask fills them in; a kernel may take infinity itself."""
 _LOSSES = {"nll_loss_forward", "nll_loss2d_forward"}
-_FAR: tuple[Values, ...] = ("beyond", "huge", *ONE_SIDED)
+_FAR: tuple[Values, ...] = ("beyond", "brink", "huge", *ONE_SIDED)
 _FAINT = 1e-3
 """Root mean square of an answer to values far out that is next to nothing: a logarithm of one and little more is
 rounding in an honest kernel, which computes it as it does any other."""
@@ -94,10 +94,10 @@ class _Watch(TorchDispatchMode):
             self.asked.add(self._places[first])
         if name == "abs" and first in self._places:
             self._sizes[first] = self._places[first]
-        if name == "ne" and overload == "Scalar" and args[1] == math.inf:
-            self.asked |= {*self._sizes.values()} & of_first
-        if name in ("eq", "ne") and overload == "Scalar" and first in self._places and _is_a_mark(args[1], read[0]):
-            self.marks.setdefault(self._places[first], set()).add(float(args[1]))  # type: ignore[arg-type]
+        if name in ("eq", "ne") and overload == "Scalar" and args[1] in (math.inf, -math.inf):
+            self.asked |= ({*self._sizes.values()} | {self._places.get(first, -1)}) & of_first
+        if overload == "Scalar" and first in self._places and (found := _marks(name, args[1], read[0])):
+            self.marks.setdefault(self._places[first], set()).update(found)
         told = args[-1] if name in _LOSSES and len(read) > 1 else None
         if isinstance(told, int) and told != _UNTOLD and address(read[1]) in self._places:
             self.ignored[self._places[address(read[1])]] = told
@@ -130,11 +130,22 @@ class _Watch(TorchDispatchMode):
             self.lost |= continuous(tensor) and not bool(wide(tensor).isfinite().all())
 
 
-def _is_a_mark(number: object, tensor: torch.Tensor) -> bool:
-    """Whether a tensor may hold this number, and others."""
+def _marks(name: str, number: object, tensor: torch.Tensor) -> list[float]:
+    """What a tensor may hold, and others, where an operator compares it with a number: that one; of whole numbers all
+    of which are on one side of it, the nearest on the other."""
     if not isinstance(number, int | float) or not math.isfinite(number) or tensor.dtype == torch.bool:
-        return False
-    return held(torch.tensor(float(number)), tensor.dtype).double().item() == number
+        return []
+    if name in ("eq", "ne"):
+        found = float(number)
+    elif name in ("ge", "lt", "gt", "le") and not continuous(tensor) and tensor.numel():
+        first = math.ceil(number) if name in ("ge", "lt") else math.floor(number) + 1  # of those on the upper side
+        least, most = (int(bound) for bound in tensor.aminmax())
+        if least < first <= most:
+            return []
+        found = float(first - 1 if least >= first else first)
+    else:
+        return []
+    return [found] if held(torch.tensor(found), tensor.dtype).double().item() == found else []
 
 
 def _hides(name: str, args: Sequence[object]) -> bool:
@@ -161,13 +172,18 @@ def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
     return watch
 
 
+def next_to_nothing(answer: object) -> bool:
+    """Whether an output is so faint that rounding may be all of it."""
+    return any(continuous(one) and float(_rms(one)) < _FAINT for one in leaves(answer))
+
+
 def settled(values: Values | None, model: nn.Module, inputs: list[object], truth: Truth) -> Truth:
     """The truth on such values as candidates are judged by it; raises ValueError where they are not."""
     native = truth.native
     if values in (*KINDS, *_FAR) and not finite(native):
         raise ValueError("the reference's answer is no number")
     lost = values in ("mixed", "ends", "marked", *_FAR) and not sound(truth)
-    if values in _FAR and any(continuous(one) and float(_rms(one)) < _FAINT for one in leaves(native)):
+    if values in _FAR and next_to_nothing(native):
         raise ValueError("the reference's answer is next to nothing")
     if lost or (values is not None and finite(native) and not finite(truth.exact)):
         raise ValueError("the reference's answer is lost in rounding")
@@ -189,6 +205,21 @@ def infinite(model: nn.Module, inputs: list[object]) -> list[object]:
             if finite(truth_of(model, changed, wide=False).native):
                 return changed
     raise ValueError("the reference bears no infinities")
+
+
+def nans(model: nn.Module, inputs: list[object]) -> list[object]:
+    """NaN among the values of each input with which the reference's answer is a number, those of others among theirs.
+
+    Raises ValueError where there is none: `fmax` bears it in either of two, and not in both.
+    """
+    found = list(leaves(inputs))
+    for place, tensor in enumerate(leaves(inputs)):
+        changed = put(inputs, [*found[:place], other := with_nan(tensor), *found[place + 1 :]])
+        if other is not tensor and finite(truth_of(model, changed, wide=False).native):
+            found[place] = other
+    if all(one is other for one, other in zip(found, leaves(inputs), strict=True)):
+        raise ValueError("the reference bears no NaN")
+    return put(inputs, found)
 
 
 def at_ends(model: nn.Module, inputs: list[object]) -> list[object]:
@@ -248,6 +279,7 @@ def _rms(tensor: torch.Tensor) -> torch.Tensor:
 
 KINDS: Mapping[Values | None, Callable[[nn.Module, list[object]], list[object]]] = {
     "infinities": infinite,
+    "nan": nans,
     "ends": at_ends,
     "halves": halfway,
     "marked": marked,

@@ -237,6 +237,8 @@ class Draws:
             return edges.KINDS[variant.values](self.model(variant), drawn)
         if variant.values == "beyond":
             return beyond.beyond(self.model(variant), drawn, variant.level, variant.side)
+        if variant.values == "brink":
+            return beyond.brink(self.model(variant), drawn)
         if variant.values == "huge":
             return beyond.huge(self.model(variant), drawn)
         if variant.values in ("constants", "numbers", "places"):

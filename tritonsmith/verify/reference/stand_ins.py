@@ -28,6 +28,9 @@ what it scales."""
 _LEAST, _LARGE, _MOST, _NEGATIVE = 0.25, 1.6, 3.0, 0.25
 """How small and how large a scale becomes, times what it begins as, or times one if that is more, and how many of its
 numbers are negative: a scale of ones hides whether it comes before or after a maximum."""
+_OUTLYING, _FOURTH = 4.0, 4
+"""How much larger two of each four numbers about one are that stand in for zeros, one of either sign: a gate that is
+open for long, as a trained one may be. At half an opening it forgets all in twenty steps."""
 FEW = 4
 """Numbers of a weight from which on both signs, and both sizes, are among them."""
 
@@ -56,8 +59,10 @@ def stand_ins(model: nn.Module, seed: int, whole: bool = False, free: bool = Fal
             spread = 0.5 + torch.rand(tensor.numel(), dtype=torch.float64)
             sign = torch.where(torch.rand(tensor.numel()) < 0.5, -1.0, 1.0)
         contents = sign * spread if abs(value) < SMALL else value * spread
-        if free and id(tensor) in parameters and abs(value) >= SMALL:
-            contents = signed(tensor, value, seed + len(found), opposite).flatten()
+        if free and id(tensor) in parameters:
+            begins_large = abs(value) >= SMALL
+            contents = signed(tensor, value, seed + len(found), opposite) if begins_large else outlying(contents)
+            contents = contents.flatten()
         found[value, tensor.numel(), None] = contents.to(tensor.device, tensor.dtype)
     return [*((value, contents) for (value, _, _), contents in found.items()), *small]
 
@@ -96,6 +101,16 @@ def signed(tensor: torch.Tensor, value: float, seed: int, opposite: bool) -> tor
         spread = least + (_MOST - least) * torch.rand(tensor.shape, dtype=torch.float64)
         sign = torch.where(torch.rand(tensor.shape) < negative, -1.0, 1.0)
     return (sign * spread * max(abs(value), 1.0)).to(tensor.device, tensor.dtype)
+
+
+def outlying(contents: torch.Tensor) -> torch.Tensor:
+    """Numbers about one, of each four of which one is large and another as far below zero, if there are several."""
+    if contents.numel() < 2:
+        return contents
+    found = contents.flatten().clone()
+    for place, sign in enumerate((1, -1)):
+        found[place::_FOURTH] = sign * _OUTLYING * found[place::_FOURTH].abs()
+    return found.reshape(contents.shape)
 
 
 def louder(tensor: torch.Tensor, seed: int) -> torch.Tensor:
