@@ -1,7 +1,7 @@
 """GRPO's data set: a number a row, and what it stands for, the prompt in words and in tokens.
 
 TRL's loader hands over the whole batch at every update and walks through all that is in it, and TRL encodes each prompt
-once more where it is asked for (benchmarks/rl.md says what that took).
+once more where it is asked for (benchmarks/rl_earlier.md says what that took).
 """
 
 import logging
