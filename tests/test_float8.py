@@ -18,7 +18,8 @@ from tritonsmith.verify.interpreter.float8 import FORMATS, bits, numbers
 from tritonsmith.verify.numerics import Truth, compare
 from tritonsmith.verify.process import wire
 from tritonsmith.verify.process.loading import in_precision
-from tritonsmith.verify.reference.material import Fails, Supply
+from tritonsmith.verify.reference.given import Fails
+from tritonsmith.verify.reference.material import Supply
 
 SIGNED = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 each_kind = pytest.mark.parametrize("kind", SIGNED, ids=str)

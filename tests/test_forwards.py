@@ -14,7 +14,8 @@ from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.process import wire
-from tritonsmith.verify.reference.material import Material, Supply
+from tritonsmith.verify.reference.given import Material
+from tritonsmith.verify.reference.material import Supply
 from tritonsmith.verify.room import Room
 
 GIVEN = Variant("as given", DOUBLE)

@@ -15,7 +15,8 @@ from tritonsmith.verify import numerics
 from tritonsmith.verify.dynamic import observe, replay
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.reference import material
-from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.reference.given import Fails, Material
+from tritonsmith.verify.reference.material import Draws, Supply
 
 GIVEN = Variant("as given", DOUBLE)
 FAILS = Task(id="fails", level=1, source=DOUBLE.source.replace("2.0 * x", "x @ x"))

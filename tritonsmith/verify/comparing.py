@@ -22,7 +22,7 @@ from tritonsmith.verify.conversation import RunnerFailed, rows
 from tritonsmith.verify.dynamic import conduct, replay
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, invalid, refused, wrong
-from tritonsmith.verify.reference.material import Fails
+from tritonsmith.verify.reference.given import Fails
 from tritonsmith.verify.room import Room
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.upkeep import Upkeep

@@ -22,7 +22,8 @@ from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.process import wire
 from tritonsmith.verify.process.building import numbers_of
 from tritonsmith.verify.reference.by_name import Weights
-from tritonsmith.verify.reference.material import Draws, Fails, Material, Supply
+from tritonsmith.verify.reference.given import Fails, Material
+from tritonsmith.verify.reference.material import Draws, Supply
 from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.room import Room
 

@@ -20,7 +20,7 @@ from tritonsmith.verify.dynamic import conduct, outlines
 from tritonsmith.verify.dynamic.observe import tensors
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
-from tritonsmith.verify.reference.material import Fails
+from tritonsmith.verify.reference.given import Fails
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.watching import Watching
 

@@ -21,7 +21,7 @@ from tritonsmith.verify.conversation import RunnerFailed
 from tritonsmith.verify.dynamic import conduct, observe, replay
 from tritonsmith.verify.forwards import Answer, Forwards
 from tritonsmith.verify.reference.by_name import Weights
-from tritonsmith.verify.reference.material import Fails, Reuse
+from tritonsmith.verify.reference.given import Fails, Reuse
 from tritonsmith.verify.watching import Watching
 
 _KINDS: tuple[tuple[str, Values], ...] = (

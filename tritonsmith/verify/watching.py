@@ -13,7 +13,7 @@ from tritonsmith.verify.conversation import RunnerFailed, memory_findings
 from tritonsmith.verify.dynamic import conduct, counters, kept, replay
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.policy import Policy
-from tritonsmith.verify.reference.material import Habits
+from tritonsmith.verify.reference.given import Habits
 
 
 class Watching:

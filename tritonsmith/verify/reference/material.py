@@ -20,14 +20,16 @@ from tritonsmith.tasks.dry import chooses, picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
 from tritonsmith.tasks.trees import check_kinds, continuous, finite, leaves, map_tensors
 from tritonsmith.tasks.values import ONE_SIDED
-from tritonsmith.tasks.variants import Variant, adapt, usable
+from tritonsmith.tasks.variants import Variant, usable
 from tritonsmith.types import Task
 from tritonsmith.verify import numerics
-from tritonsmith.verify.dynamic import observe, replay
+from tritonsmith.verify.dynamic import replay
 from tritonsmith.verify.process.loading import in_precision, tensors_of
-from tritonsmith.verify.reference import beyond, by_name, edges, fitting, places, reused
+from tritonsmith.verify.reference import by_name, edges, fitting, reused
 from tritonsmith.verify.reference.by_name import Weights
-from tritonsmith.verify.reference.passing import Passed, passed
+from tritonsmith.verify.reference.given import Fails, Habits, Material, Replays, Reuse, size_of
+from tritonsmith.verify.reference.inputs import drawn
+from tritonsmith.verify.reference.passing import passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
 from tritonsmith.verify.reference.truth import hangs_on_ties, truth_of
 
@@ -38,60 +40,6 @@ _REPLAYS, _FOLLOWED = 2, 12
 to follow does so when nobody is thought to look any more."""
 _TRIES = 4
 """How often inputs are drawn in vain, for a reference that does not take what every seed gives, or draws sizes."""
-
-
-@dataclass(frozen=True)
-class Material:
-    """One variant, drawn."""
-
-    inputs: list[object]
-    model: nn.Module
-    truth: numerics.Truth
-    finite: bool
-    """Whether the reference's output holds no NaN and no infinity."""
-    usable: bool
-    """Whether it can be judged against if the output on the task as given was finite; see `variants.usable`."""
-
-
-@dataclass(frozen=True)
-class Fails:
-    """A variant on which the reference's own code fails: it does not exist."""
-
-    reason: Exception
-
-
-@dataclass(frozen=True)
-class Habits:
-    """What a reference does besides giving an answer; it depends on no contents."""
-
-    effects: replay.Effects
-    """What it does to its inputs and weights."""
-    remembers: bool
-    """Whether its answer depends on the calls before."""
-    passed: Passed
-    """Which outputs take no computing."""
-
-
-@dataclass(frozen=True)
-class Replays:
-    """Further contents for the storage of a variant's inputs; see `replay`."""
-
-    habits: Habits
-    again: list[tuple[list[object], numerics.Truth]]
-    """Empty where the reference remembers; see `Draws.following`."""
-
-
-@dataclass(frozen=True)
-class Reuse:
-    """What one model is used on for, after it has answered the first of a variant's `Replays`; see `reused`."""
-
-    first: list[object]
-    rows: tuple[list[object], numerics.Truth] | None
-    """More rows than before."""
-    weights: Weights
-    """Other contents for its weights, with what they begin with."""
-    trained: numerics.Truth | None
-    """What it answers with these to the same inputs."""
 
 
 @dataclass
@@ -175,7 +123,7 @@ class Draws:
             if isinstance(slot.kept, (Material, Fails)):
                 return slot.kept
             made = self._material(variant, wide)
-            if isinstance(made, Fails) or self._supply.keeps(self, _size(made)):
+            if isinstance(made, Fails) or self._supply.keeps(self, size_of(made)):
                 slot.kept = made
                 self._prepare([] if isinstance(made, Fails) else [made.truth])
             return made
@@ -186,7 +134,7 @@ class Draws:
             if isinstance(slot.kept, Replays):
                 return slot.kept
             made = self._replays(variant)
-            if self._supply.keeps(self, _size(made)):
+            if self._supply.keeps(self, size_of(made)):
                 slot.kept = made
                 self._prepare([truth for _, truth in made.again])
             return made
@@ -210,7 +158,7 @@ class Draws:
             with suppress(TaskError):  # there is none
                 weights = self.by_name(replace(variant, weights=True, named=True))
             made = Reuse(first, rows, weights, self.trained(variant, weights, first) if weights else None)
-            if self._supply.keeps(self, _size(made)):
+            if self._supply.keeps(self, size_of(made)):
                 slot.kept = made
                 self._prepare([truth for truth in (rows[1] if rows else None, made.trained) if truth is not None])
             return made
@@ -229,24 +177,7 @@ class Draws:
 
     def inputs(self, variant: Variant) -> list[object]:
         """New inputs, for one candidate alone."""
-        module = TaskModule.of(variant.task)
-        drawn = module.inputs(secrets.randbits(31), self._device)
-        if variant.values == "small":
-            return fitting.small(self.model(variant), adapt(drawn, variant))
-        if variant.values in edges.KINDS:
-            return edges.KINDS[variant.values](self.model(variant), drawn)
-        if variant.values == "beyond":
-            return beyond.beyond(self.model(variant), drawn, variant.level, variant.side)
-        if variant.values == "brink":
-            return beyond.brink(self.model(variant), drawn)
-        if variant.values == "huge":
-            return beyond.huge(self.model(variant), drawn)
-        if variant.values in ("constants", "numbers", "places"):
-            other = module.inputs(secrets.randbits(31), self._device)
-            if variant.values == "places":
-                return places.spread(self.model(variant), drawn, other)
-            return fitting.other_constants(lambda: self.model(variant), drawn, other, variant.values == "numbers")
-        return adapt(drawn, variant)
+        return drawn(variant, lambda: self.model(variant), self._device)
 
     def inputs_like(self, variant: Variant, like: list[object]) -> list[object]:
         """New inputs for the storage of others; those themselves in another order where a task draws sizes, too."""
@@ -413,17 +344,3 @@ def _single(model: nn.Module) -> bool:
     """Whether a parameter of a few numbers begins as a constant that is not about zero."""
     found = [constant(parameter) for parameter in model.parameters() if parameter.numel() < FEW]
     return any(value is not None and abs(value) >= SMALL for value in found)
-
-
-def _size(value: Material | Replays | Reuse) -> int:
-    parts: list[object]
-    if isinstance(value, Reuse):
-        truths = [truth for truth in (value.rows[1] if value.rows else None, value.trained) if truth is not None]
-        parts = [value.rows[0] if value.rows else [], *[[truth.exact, truth.native] for truth in truths]]
-        parts += [list(row) for row in value.weights.values()]
-    elif isinstance(value, Replays):
-        parts = [[inputs, truth.exact, truth.native] for inputs, truth in value.again]
-    else:
-        truth = value.truth
-        parts = [value.inputs, list(value.model.state_dict().values()), truth.exact, truth.native]
-    return sum(tensor.nbytes for tensor in observe.tensors(parts))
