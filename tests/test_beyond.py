@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tritonsmith.tasks.values import Side
-from tritonsmith.verify.reference.beyond import beyond, huge
+from tritonsmith.verify.reference.beyond import beyond, brink, huge
 
 
 class _Model(nn.Module):
@@ -27,7 +27,7 @@ def _one(found: list[object]) -> torch.Tensor:
 
 @pytest.mark.parametrize(("side", "least", "most"), [("below", -160.0, -112.0), ("above", 112.0, 160.0)])
 def test_values_are_beyond_a_level_on_one_side(side: Side, least: float, most: float) -> None:
-    found = _one(beyond(_Model(torch.relu), [torch.randn(64, 33)], 100.0, side))
+    found = _one(beyond(_Model(torch.abs), [torch.randn(64, 33)], 100.0, side))
     assert least <= float(found.min()) < float(found.max()) <= most
 
 
@@ -61,7 +61,7 @@ def test_what_stands_for_infinity_is_not_reached(hides: Callable[..., torch.Tens
     """A kernel may take infinity itself there."""
     with pytest.raises(ValueError, match="stands for infinity"):
         beyond(_Model(hides), [torch.randn(64, 32)], 1e5, "below")
-    with pytest.raises(ValueError, match="may be huge"):
+    with pytest.raises(ValueError, match="stands for infinity"):
         huge(_Model(hides), [torch.randn(64, 32)])
 
 
@@ -87,3 +87,38 @@ def test_what_overflows_is_less_huge_or_not_at_all() -> None:
             huge(_Model(lost), [torch.randn(64, 32)])
     with pytest.raises(ValueError, match="nothing huge"):
         huge(_Model(torch.relu), [torch.randn(64, 32).half()])
+
+
+@pytest.mark.parametrize(
+    ("compute", "least", "most"),
+    [
+        (torch.exp, 80.0, 88.8),
+        (lambda x: torch.pow(10.0, x / 20.0), 700.0, 771.0),
+        (torch.sinh, 80.0, 89.5),
+        (lambda x: torch.exp(x).sum(-1), 80.0, 88.8),
+    ],
+)
+def test_values_come_near_to_where_a_reference_overflows(
+    compute: Callable[..., torch.Tensor], least: float, most: float
+) -> None:
+    model = _Model(compute)
+    found = _one(brink(model, [torch.randn(64, 33)]))
+    assert least < float(found.abs().max()) < most and bool(model(found).isfinite().all())
+    assert float(found.min()) < -least / 2 and float(found.max()) > least / 2
+
+
+@pytest.mark.parametrize("compute", [torch.tanh, lambda x: torch.softmax(x, -1), torch.square])
+def test_what_does_not_overflow_near_has_no_brink(compute: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(ValueError, match="does not overflow"):
+        brink(_Model(compute), [torch.randn(64, 33)])
+
+
+def test_values_beyond_a_level_are_nearer_where_a_reference_overflows_behind_it() -> None:
+    found = _one(beyond(_Model(torch.exp), [torch.randn(64, 33)], 80.0, "above"))
+    assert 80.0 < float(found.min()) < float(found.max()) < 88.0
+
+
+def test_half_of_the_values_are_beyond_a_level_behind_which_nothing_is_left() -> None:
+    window = _Model(lambda x: torch.clamp(1 - (x / 2000.0) ** 2, min=0.0))
+    found = _one(beyond(window, [torch.randn(64, 33)], 2000.0, "either"))
+    assert 0.4 < (found.abs() > 2000.0).double().mean() < 0.6

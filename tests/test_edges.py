@@ -11,7 +11,7 @@ from torch import nn
 from tritonsmith.tasks.trees import finite
 from tritonsmith.tasks.values import Values
 from tritonsmith.verify import numerics
-from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, settled
+from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, nans, settled
 from tritonsmith.verify.reference.truth import truth_of
 
 
@@ -50,6 +50,8 @@ def test_an_answer_that_is_next_to_nothing_is_not_asked_for(values: Values) -> N
         lambda x, y: torch.nan_to_num(x, posinf=1.0, neginf=0.0) + y,
         lambda x, y: torch.isfinite(x).all(-1),
         lambda x, y: torch.isinf(x) & (y > 0),
+        lambda x, y: torch.where(x.abs() == float("inf"), y, x),
+        lambda x, y: torch.where(x == float("inf"), y, x.clamp(min=0.0)),
         lambda x, y: torch.where(torch.isposinf(x), y, x).exp(),
         lambda x, y: torch.where(torch.isneginf(x), y, -x).exp(),
     ],
@@ -210,3 +212,44 @@ class Marked(nn.Module):
 def test_marks_that_are_no_index_are_not_tried() -> None:
     with pytest.raises(IndexError):
         marked(Marked(), [torch.randint(0, 9, (32,))])
+
+
+@pytest.mark.parametrize(
+    ("compute", "lost"),
+    [
+        (lambda x, y: torch.where(x.isnan(), y, x), (True, False)),
+        (lambda x, y: torch.where(x != x, 0.0, x) + torch.nan_to_num(y), (True, True)),
+        (torch.fmax, (True, False)),
+    ],
+)
+def test_no_numbers_are_in_each_input_that_bears_them(
+    compute: Callable[..., torch.Tensor], lost: tuple[bool, bool]
+) -> None:
+    found = _found(nans, compute, torch.randn(64, 48), torch.randn(64, 48))
+    assert tuple(bool(one.isnan().any()) for one in found) == lost
+
+
+def test_a_reference_that_passes_them_on_bears_no_no_numbers() -> None:
+    with pytest.raises(ValueError, match="bears no NaN"):
+        nans(_Model(torch.add), [torch.randn(64, 48), torch.randn(64, 48)])
+
+
+@pytest.mark.parametrize(
+    ("compute", "other"),
+    [
+        (lambda y: (y >= 0).sum(), -1),
+        (lambda y: (y < 9).sum(), 9),
+        (lambda y: (y > -1).sum(), -1),
+        (lambda y: (y <= 8).sum(), 9),
+    ],
+)
+def test_whole_numbers_are_on_both_sides_of_what_they_are_compared_with(
+    compute: Callable[..., torch.Tensor], other: int
+) -> None:
+    (found,) = _found(marked, compute, torch.randint(0, 9, (200,)))
+    assert bool((found == other).any()) and set(found.tolist()) <= {*range(9), other}
+
+
+def test_what_is_on_both_sides_stays() -> None:
+    with pytest.raises(ValueError, match="compares no input"):
+        marked(_Model(lambda y: (y > 4).sum()), [torch.arange(9)])

@@ -61,3 +61,17 @@ def test_a_size_with_a_rest_is_odd_and_nearly_as_long() -> None:
     assert rest is not None and long.cap is not None
     longest = max(rescaling.sizes(rest))
     assert longest % 2 == 1 and 0.7 < longest / long.cap < 0.8
+
+
+STEPS = """state = torch.zeros_like(x[:, 0])
+        for step in range(x.shape[1]):
+            state = 0.9 * state + x[:, step]
+        return state"""
+
+
+def test_a_reference_that_goes_step_by_step_has_all_its_steps_in_one() -> None:
+    task = small(STEPS, "torch.randn(8, 96, 64)")
+    full = scaling.full(task)
+    assert full.cap is not None and full.cap < 96 < 2 * full.cap
+    assert [one.cap for one in lengths(task, full)] == [96]
+    assert lengths(small("return x.cumsum(1)", "torch.randn(8, 96, 64)"), full) == []

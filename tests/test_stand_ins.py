@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tritonsmith.verify.reference.stand_ins import put_in, put_in_rest, signed, stand_ins, standing_in
+from tritonsmith.verify.reference.stand_ins import outlying, put_in, put_in_rest, signed, stand_ins, standing_in
 
 
 class _Norm(nn.Module):
@@ -70,3 +70,10 @@ def test_a_single_number_is_large_and_positive_or_negative() -> None:
     one = torch.ones(1)
     assert signed(one, 1.0, 0, opposite=False) > 1.5
     assert signed(one, 1.0, 0, opposite=True) < 0
+
+
+def test_of_each_four_zeros_two_become_large_one_of_either_sign() -> None:
+    contents = next(one for value, one in stand_ins(_Norm(), 0, free=True) if value == 0.0)
+    assert bool((contents[0::4] >= 2.0).all()) and bool((contents[1::4] <= -2.0).all())
+    assert bool((contents.view(2, 4)[:, 2:].abs() <= 1.5).all())
+    assert torch.equal(outlying(torch.ones(1)), torch.ones(1))
