@@ -59,10 +59,11 @@ LARGE = 128.0
 layer, which makes values smaller by a third and more."""
 LARGE_HALVES = 32.0
 """The same in float16, whose sums of larger products overflow."""
-FAR, FAR_PRODUCT = 1024.0, 1024.0
-"""Unit of values that are far from zero on one side, and of what the root of D makes of D products of two such. `exp`
-is zero 104 below where a running maximum begins, and an eighth of what is given may be what is compared. No more than
-that is wanted: rounding of a score is a part of it, and the answer hangs on differences."""
+FAR, FAR_PRODUCT = 1024.5, 1024.0
+"""Unit of values that are far from zero on one side, not whole, so that rounding moves it, and of what the root of D
+makes of D products of two such. `exp` is zero 104 below where a running maximum begins, and an eighth of what is given
+may be what is compared. No more than that is wanted: rounding of a score is a part of it, and the answer hangs on
+differences."""
 PEAK = 6.0
 """What rows of rising values end with, by their root mean square: more than 88 beyond all of another block's, where
 `exp` overflows, with `LARGE_HALVES` too, and a square that float16 holds."""
