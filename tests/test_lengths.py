@@ -3,7 +3,7 @@
 from judging import DOUBLE, SUITE, small
 
 from tritonsmith.tasks import rescaling, scaling
-from tritonsmith.tasks.lengths import BOUND, lengths, with_a_rest
+from tritonsmith.tasks.lengths import BOUND, in_steps, lengths, with_a_rest
 
 
 def test_each_large_size_is_kept_once() -> None:
@@ -75,3 +75,8 @@ def test_a_reference_that_goes_step_by_step_has_all_its_steps_in_one() -> None:
     assert full.cap is not None and full.cap < 96 < 2 * full.cap
     assert [one.cap for one in lengths(task, full)] == [96]
     assert lengths(small("return x.cumsum(1)", "torch.randn(8, 96, 64)"), full) == []
+
+
+def test_a_constructor_that_makes_layers_in_a_loop_is_no_recurrence() -> None:
+    model = "class Model:\n    def {}(self, n):\n        for each in range(n):\n            self.x = each\n"
+    assert in_steps(model.format("forward")) and not in_steps(model.format("__init__"))

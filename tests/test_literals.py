@@ -19,7 +19,6 @@ TASK = "class Model:\n    def forward(self, x):\n        return {}\n"
         ("x[:, :512].view(-1, 64)", "", []),
         ("x", "other=-1e9", []),
         ("x", "eps = 1e-5\nslope = 0.01\nlimit = 6.0", []),
-        ("x", "cut = 15.0\nless = 8.0", [15.0]),
         ("x", "a = 20.0\nb = 21.0", [20.0]),
         ("x", "some = [20.0, 100.0, 1e3, 1e4, 1e5]", [20.0, 1000.0, 1e5]),
         ("x", "def (", []),

@@ -7,9 +7,10 @@ are for kernels whose loops would else never go round twice. Sizes that are brou
 other as in no task: `apart` are versions in which they do not.
 """
 
-import re
+import ast
 from collections.abc import Callable
 
+from tritonsmith.source import parse, walk
 from tritonsmith.tasks.dry import Dry, dry, elements, given, input_sizes, runs_alike
 from tritonsmith.tasks.rescaling import named_in_forward, paired, rescale, sizes
 from tritonsmith.tasks.scaling import Bound, Scaled, Unfit, shapes_within
@@ -22,7 +23,6 @@ _LEAST = 4
 """The smallest bound of a size that is told apart from others; the next one's is twice as much."""
 _MOST = 3
 """Sizes that are tried; the largest come first."""
-_LOOP = re.compile(r"^\s+for .* in (range|enumerate)\(", re.MULTILINE)
 _CAPS = (2, 4, 8, 16)
 APART_BOUND = Bound(1 << 17, 1 << 23)
 """What it bears for one variant, if many programs are needed for it."""
@@ -35,10 +35,16 @@ def lengths(task: Task, full: Scaled) -> list[Scaled]:
     if full.cap is None:
         return []
     # Where the reference goes step by step, what is kept of the first ones is lost by and by: all steps are wanted.
-    least = full.cap + 1 if _LOOP.search(task.source) else 2 * full.cap
+    least = full.cap + 1 if in_steps(task.source) else 2 * full.cap
     longer = sorted((size for size in sizes(task) if size >= least), reverse=True)
     found = (_with(task, size) for size in longer[:_MOST])
     return [one for one in found if one is not None]
+
+
+def in_steps(source: str) -> bool:
+    """Whether a forward of a task's has a loop, as a recurrence does."""
+    forwards = (node for node in walk(parse(source)) if isinstance(node, ast.FunctionDef) and node.name == "forward")
+    return any(isinstance(part, ast.For | ast.While) for one in forwards for part in walk(one))
 
 
 def parts(task: Task, full: Scaled) -> list[Task]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from tritonsmith.source import parse, walk
 
-LEAST, MOST = 8.0, 1e7
+LEAST, MOST = 16.0, 1e7
 """Bounds on such numbers: kernels are tried on values up to some hundred anyway, and what is beyond the largest stands
 for infinity in honest kernels too, where no input is as large."""
 SEVERAL = 3

@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 from tritonsmith.tasks.format import forward
-from tritonsmith.tasks.literals import LEAST
 from tritonsmith.tasks.promised import unbounded
 from tritonsmith.tasks.trees import finite, leaves, map_tensors
 from tritonsmith.tasks.values import Side
@@ -28,9 +27,10 @@ SPANS = (1.125, 0.475), (1.02, 0.06)
 nearer where it is not."""
 _SOME = 0.5
 """Share of values that are beyond where the answer to such alone says nothing, as where a window ends."""
-_MOST, _HALVINGS, _BELOW = 4096.0, 16, 0.96
-"""Magnitude by which what has an exponential in it has overflown, how often the bounds of the one where it does so are
-halved, and how far below that values are: sums of as many as 30 have room, and those of honest kernels on the way."""
+_LEAST, _MOST, _HALVINGS, _BELOW = 1.0, 4096.0, 16, 0.96
+"""Magnitudes between which what has an exponential in it overflows, how often the bounds of the one where it does so
+are halved, and how far below that values are: a thirtieth of the answer, where it is `exp`, is room for what honest
+kernels have on the way."""
 HUGE = 2.0**66, 2.0**33
 """Factors in turn. The first one's squares are beyond float32, and the second one's products beyond 64 bits."""
 
@@ -60,7 +60,7 @@ def brink(model: nn.Module, inputs: list[object]) -> list[object]:
     for _ in range(_HALVINGS):
         middle = (least + most) / 2
         least, most = (middle, most) if bears(middle) else (least, middle)
-    if least < LEAST:
+    if least < _LEAST:
         raise ValueError("the reference overflows everywhere")
     return _each(even, lambda one: one * (_BELOW * least))
 
