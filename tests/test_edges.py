@@ -11,7 +11,7 @@ from torch import nn
 from tritonsmith.tasks.trees import finite
 from tritonsmith.tasks.values import Values
 from tritonsmith.verify import numerics
-from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, nans, settled
+from tritonsmith.verify.reference.edges import at_ends, halfway, infinite, marked, nans, next_to_nothing, settled
 from tritonsmith.verify.reference.truth import truth_of
 
 
@@ -253,3 +253,8 @@ def test_whole_numbers_are_on_both_sides_of_what_they_are_compared_with(
 def test_what_is_on_both_sides_stays() -> None:
     with pytest.raises(ValueError, match="compares no input"):
         marked(_Model(lambda y: (y > 4).sum()), [torch.arange(9)])
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_imaginary_answer_is_something() -> None:
+    assert not next_to_nothing(torch.full((4,), 2j)) and next_to_nothing(torch.full((4,), 1e-9j))

@@ -274,7 +274,8 @@ def halfway(model: nn.Module, inputs: list[object]) -> list[object]:
 
 
 def _rms(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.vector_norm(wide(tensor).double()) / max(tensor.numel(), 1) ** 0.5
+    sizes = tensor.abs() if tensor.is_complex() else wide(tensor)
+    return torch.linalg.vector_norm(sizes.double()) / max(tensor.numel(), 1) ** 0.5
 
 
 KINDS: Mapping[Values | None, Callable[[nn.Module, list[object]], list[object]]] = {
