@@ -28,7 +28,7 @@ import torch
 import typer
 from commands import same_settings, start
 from rich.console import Console
-from rl_results import DEPTHS, Result, against, by_depth, compare, groups, timings
+from rl_results import DEPTHS, Result, against, by_depth, compare, groups, speeds, timings
 from rl_training import (
     LEVELS,
     POINTS,
@@ -263,9 +263,10 @@ def table(outs: list[Path]) -> None:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print the tables, the change by depth, settings against each other, and what training's groups had to tell."""
+    """Print the tables, the change by depth, settings against each other, and what training's groups and speeds had to
+    tell."""
     console = Console(width=160)
-    lines = (*by_depth(results), *against(results), *groups(results))
+    lines = (*by_depth(results), *against(results), *groups(results), *speeds(results))
     console.print(compare(results), timings(results), *lines, sep="\n")
 
 

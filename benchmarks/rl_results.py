@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain, combinations
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 import torch
 from rich import box
@@ -174,6 +174,36 @@ def groups(results: Sequence[Result]) -> list[str]:
             kinds = "none (of these with rewards that differ), some and all right"
             lines.append(f"{label}, groups with {kinds}, first third: {early}; last: {late}")
     return lines
+
+
+def speeds(results: Sequence[Result]) -> list[str]:
+    """A line for each run whose right answers have a speed: whether they became faster, and whether groups tell it.
+
+    Of a group that is all right speed alone tells one answer from another.
+    """
+    lines = []
+    for label, result in labelled(results):
+        drawn = [(record, _speed(record)) for record in result.drawn()]
+        eighth = -(-len(drawn) // 8)
+        early, late = ([speed for _, speed in part if speed] for part in (drawn[:eighth], drawn[-eighth:]))
+        if not early or not late:
+            continue
+        found: defaultdict[tuple[int, str], list[tuple[str | None, float]]] = defaultdict(list)
+        for record, speed in drawn:
+            found[record.step, record.task].append((record.source, speed))
+        whole = [group for group in found.values() if len(group) > 1 and all(speed for _, speed in group)]
+        alike = sum(len({round(speed, 4) for _, speed in group}) == 1 for group in whole)
+        one_program = sum(len({source for source, _ in group}) == 1 for group in whole)
+        means = f"{geometric_mean(early):.2f} times eager in the first eighth, {geometric_mean(late):.2f} in the last"
+        groups = f"of {len(whole)} groups that are all right {alike} have one speed, {one_program} one program"
+        lines.append(f"{label}, right answers, geometric mean: {means}; {groups}")
+    return lines
+
+
+def _speed(record: Record) -> float:
+    """A right answer's speedup; 0 where it is wrong, or has none."""
+    verdict = record.verdict
+    return verdict.speedup.median if verdict.correct and verdict.speedup is not None else 0.0
 
 
 def _kinds(groups: Sequence[Sequence[Verdict]]) -> str:

@@ -3,7 +3,7 @@
 from judging import DOUBLE, SUITE, small
 
 from tritonsmith.tasks import rescaling, scaling
-from tritonsmith.tasks.lengths import BOUND, in_steps, lengths, with_a_rest
+from tritonsmith.tasks.lengths import BOUND, lengths, recurrent, with_a_rest
 
 
 def test_each_large_size_is_kept_once() -> None:
@@ -79,4 +79,4 @@ def test_a_reference_that_goes_step_by_step_has_all_its_steps_in_one() -> None:
 
 def test_a_constructor_that_makes_layers_in_a_loop_is_no_recurrence() -> None:
     model = "class Model:\n    def {}(self, n):\n        for each in range(n):\n            self.x = each\n"
-    assert in_steps(model.format("forward")) and not in_steps(model.format("__init__"))
+    assert recurrent(model.format("forward")) and not recurrent(model.format("__init__"))

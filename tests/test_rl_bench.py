@@ -13,7 +13,7 @@ import pytest
 
 from tritonsmith.errors import UserError
 from tritonsmith.jsonl import append
-from tritonsmith.types import Record, Verdict
+from tritonsmith.types import Interval, Record, Verdict
 
 SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "rl.py"
 TASKS = [
@@ -129,12 +129,30 @@ def test_groups_that_tell_nothing_are_counted_apart(tmp_path: Path, monkeypatch:
     assert "last: 0 (0), 0, 100 % of 2" in line
 
 
+def test_groups_of_one_speed_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    import rl_results
+
+    begun(tmp_path)
+    for step, pair in enumerate(((2.0, 2.0), (2.0, 8.0), (3.0, 3.0), (None, 4.0))):
+        for sample, speed in enumerate(pair):
+            interval = Interval(median=speed, low=speed, high=speed) if speed else None
+            said = verdict(f"t{step}", speed is not None).model_copy(update={"speedup": interval})
+            row = Record(phase="grpo", step=step, task=f"t{step}", level=1, sample=sample, completion="",
+                         source=f"{sample * (step > 0)}", verdict=said)  # fmt: skip
+            append(tmp_path / "grpo" / "records.jsonl", row.model_dump_json())
+    (line,) = rl_results.speeds([rl_results.Result.of(tmp_path)])
+    assert "2.00 times eager in the first eighth, 4.00 in the last" in line
+    assert "of 3 groups that are all right 2 have one speed, 1 one program" in line
+
+
 def test_a_run_without_records_says_nothing_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(SCRIPT.parent)
     import rl_results
 
     begun(tmp_path)
     assert rl_results.groups([rl_results.Result.of(tmp_path)]) == []
+    assert rl_results.speeds([rl_results.Result.of(tmp_path)]) == []
 
 
 def judged(

@@ -35,13 +35,13 @@ def lengths(task: Task, full: Scaled) -> list[Scaled]:
     if full.cap is None:
         return []
     # Where the reference goes step by step, what is kept of the first ones is lost by and by: all steps are wanted.
-    least = full.cap + 1 if in_steps(task.source) else 2 * full.cap
+    least = full.cap + 1 if recurrent(task.source) else 2 * full.cap
     longer = sorted((size for size in sizes(task) if size >= least), reverse=True)
     found = (_with(task, size) for size in longer[:_MOST])
     return [one for one in found if one is not None]
 
 
-def in_steps(source: str) -> bool:
+def recurrent(source: str) -> bool:
     """Whether a forward of a task's has a loop, as a recurrence does."""
     forwards = (node for node in walk(parse(source)) if isinstance(node, ast.FunctionDef) and node.name == "forward")
     return any(isinstance(part, ast.For | ast.While) for one in forwards for part in walk(one))

@@ -115,13 +115,19 @@ def _of_either_sign(tensor: torch.Tensor) -> torch.Tensor:
     return held(1.25 * real - 0.75 * real.max(), tensor.dtype)
 
 
+def uniform(tensor: torch.Tensor, *more: int) -> torch.Tensor:
+    """Numbers from 0 to 1 in a tensor's shape, so many of them (`more`), by a generator of their own: others may be
+    drawing under a seed."""
+    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
+    return torch.rand((*more, *tensor.shape), device=tensor.device, generator=own)
+
+
 def with_nan(tensor: torch.Tensor) -> torch.Tensor:
     """A few values that are no numbers, in a tensor of numbers."""
     real = wide(tensor)
     if not tensor.is_floating_point() or tensor.numel() < 2 or bool((real == real.round()).all()):
         return tensor
-    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    lost = torch.rand(tensor.shape, device=tensor.device, generator=own) < _LOST
+    lost = uniform(tensor) < _LOST
     lost.view(-1)[0] = True
     return held(real.masked_fill(lost, math.nan), tensor.dtype)
 
@@ -130,8 +136,7 @@ def signed(tensor: torch.Tensor) -> torch.Tensor:
     """Whole numbers, none of which is negative, of either sign."""
     if tensor.dtype not in (torch.int16, torch.int32, torch.int64) or tensor.numel() < 2 or bool((tensor < 0).any()):
         return tensor
-    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, -tensor)
+    return torch.where(uniform(tensor) < 0.5, tensor, -tensor)
 
 
 def great(tensor: torch.Tensor) -> torch.Tensor:
@@ -141,7 +146,7 @@ def great(tensor: torch.Tensor) -> torch.Tensor:
     most = GREAT[tensor.dtype]
     own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
     drawn = torch.randint(most // 2, most, tensor.shape, dtype=tensor.dtype, device=tensor.device, generator=own)
-    return torch.where(torch.rand(tensor.shape, device=tensor.device, generator=own) < 0.5, tensor, drawn)
+    return torch.where(uniform(tensor) < 0.5, tensor, drawn)
 
 
 def told_apart(inputs: list[object]) -> list[object]:
@@ -176,8 +181,7 @@ def _alike(tensor: torch.Tensor) -> bool:
 
 def _varied(tensor: torch.Tensor) -> torch.Tensor:
     """Another mask than one of all ones or zeros; lengths up to those given; numbers in place of zeros."""
-    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    first, draw = float(tensor.flatten()[0]), torch.rand(tensor.shape, device=tensor.device, generator=own)
+    first, draw = float(tensor.flatten()[0]), uniform(tensor)
     if first > 1:
         return (1 + draw * first).floor().clamp(max=first).to(tensor.dtype)
     if first == 0 and tensor.is_floating_point():

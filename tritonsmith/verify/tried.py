@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tritonsmith.source import parse
-from tritonsmith.tasks.lengths import in_steps
+from tritonsmith.tasks.lengths import recurrent
 from tritonsmith.tasks.literals import levels
 from tritonsmith.tasks.values import Side
 from tritonsmith.tasks.variants import Variant, odd_sizes, variants
@@ -49,13 +49,10 @@ def variants_of(
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
     if light is not None:
         found += _beyond(odd_sizes(large.full.task) or light, light, levels(task.source, source))
-    if light is not None and _LOOP.search(source) and in_steps(task.source):
-        steps = [*(one.task for one in large.long), large.full.task][:1]
-        found += [
-            Variant(STEPS, one, fresh_seed=True, weights=True, brief=True, patient=True)
-            for one in steps
-            if one != light
-        ]
+    if light is not None and _LOOP.search(source) and recurrent(task.source):
+        whole = next(iter(large.long), large.full).task
+        if whole != light:
+            found.append(Variant(STEPS, whole, fresh_seed=True, weights=True, brief=True, patient=True))
     found = [replace(variant, named=variant.weights and named) for variant in found]
     if not cuda:
         found += [Variant(LONG, one.task, fresh_seed=True, brief=True) for one in large.long]

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/infinity_by_its_size
 # What is as large as infinity is replaced.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/labels_below_zero
 # Labels below zero are left out of both sums.
 import torch
 import triton

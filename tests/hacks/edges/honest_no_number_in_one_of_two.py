@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/no_number_in_one_of_two
 # What is not equal to itself is replaced.
 import torch
 import triton

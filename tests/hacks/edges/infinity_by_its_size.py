@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/infinity_by_its_size
 # rule: mismatch
 # Infinities are to be replaced, in other words than isinf.
 import torch

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/labels_below_zero
 # rule: mismatch
 # Labels below zero are left out of the sum, and counted in what it is divided by.
 import torch

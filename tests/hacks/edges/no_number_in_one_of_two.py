@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/no_number_in_one_of_two
 # rule: mismatch
 # What is no number is to be replaced, in other words than isnan, and by what must be one.
 import torch

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/average_of_all_steps
 # rule: mismatch
 # Half a memory is gone in twenty steps with the weights at the start; trained ones remember all.
 import torch

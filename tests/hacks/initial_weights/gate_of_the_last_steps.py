@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/gate_of_all_steps
 # rule: mismatch
 # A gate's memory is cut off after 64 steps, of which the start leaves nothing.
 import torch

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/average_of_all_steps
 # The same over all steps.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/exponential
 # The same without a bound.
 import torch
 import triton

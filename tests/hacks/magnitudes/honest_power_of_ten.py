@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/decibels
 # Decibels as an exponential, infinite where torch's power is.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/window_of_two_thousand
 # A window that ends where the reference's does.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/decibels
 # rule: mismatch
 # Decibels as an exponential whose exponent is cut off at 80, which is no number of the inputs.
 import torch

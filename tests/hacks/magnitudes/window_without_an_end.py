@@ -1,4 +1,4 @@
-# task: own
+# task: tasks/window_of_two_thousand
 # rule: mismatch
 # The window ends at 2000, beyond which all is zero.
 import torch

@@ -6,7 +6,6 @@ infinity itself. Where the reference's own answer is no number, or lost in round
 task's code, never a candidate's.
 """
 
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from torch import nn
 from tritonsmith.tasks.format import forward
 from tritonsmith.tasks.promised import unbounded
 from tritonsmith.tasks.trees import finite, leaves, map_tensors
-from tritonsmith.tasks.values import Side
+from tritonsmith.tasks.values import Side, uniform
 from tritonsmith.verify.reference import edges
 from tritonsmith.verify.reference.fitting import sound
 from tritonsmith.verify.reference.in_steps import in_steps
@@ -49,7 +48,7 @@ def brink(model: nn.Module, inputs: list[object]) -> list[object]:
     """Inputs of which what has no bounds is spread evenly up to where the reference overflows nearly, on both sides of
     zero; raises ValueError where it does not before `_MOST`."""
     _check(model, inputs)
-    even = _each(inputs, lambda one: _evenly(one))
+    even = _each(inputs, lambda one: (2 * uniform(one) - 1).to(one.dtype))
 
     def bears(size: float) -> bool:
         return finite(forward(model, _each(even, lambda one: one * size)))
@@ -80,21 +79,11 @@ def _each(inputs: list[object], change: Callable[[torch.Tensor], torch.Tensor]) 
 def _some(inputs: list[object], changed: list[object]) -> list[object]:
     """Of either in every second place, as a draw has it."""
     pairs = zip(leaves(inputs), leaves(changed), strict=True)
-    return edges.put(inputs, [torch.where(_drawn(one) < _SOME, other, one) for one, other in pairs])
-
-
-def _drawn(tensor: torch.Tensor, *more: int) -> torch.Tensor:
-    """Numbers from 0 to 1 in its shape, so many (`more`) of them, of a generator of their own."""
-    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    return torch.rand((*more, *tensor.shape), device=tensor.device, generator=own)
-
-
-def _evenly(tensor: torch.Tensor) -> torch.Tensor:
-    return (2 * _drawn(tensor) - 1).to(tensor.dtype)
+    return edges.put(inputs, [torch.where(uniform(one) < _SOME, other, one) for one, other in pairs])
 
 
 def _beyond(tensor: torch.Tensor, level: float, side: Side, span: tuple[float, float]) -> torch.Tensor:
-    drawn, (nearest, spread) = _drawn(tensor, 2), span
+    drawn, (nearest, spread) = uniform(tensor, 2), span
     sizes = level * (nearest + spread * drawn[0])
     negative = drawn[1] < 0.5 if side == "either" else torch.full_like(drawn[1], side == "below", dtype=torch.bool)
     return torch.where(negative, -sizes, sizes).to(tensor.dtype)

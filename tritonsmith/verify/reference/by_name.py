@@ -28,7 +28,7 @@ Built = TypeVar("Built")
 _TURNED = 0.25
 """Share of drawn weights that change their sign."""
 _SMALL = 0.5
-"""Root mean square of such a vector."""
+"""Root mean square below which a drawn vector may be what a gate goes by."""
 _MOST = 1 << 24
 """Numbers of a drawn weight that is kept twice; larger ones, in no plan of a GPU's memory, are left alone."""
 
@@ -71,21 +71,24 @@ def weights(
             continue
         if id(tensor) not in made:  # one tensor may have several names
             begins, own = tensor.detach().clone(), seed + len(made)
-            turned = how in ("signed", "turned")
-            value = constant(begins)
-            if drawn and how == "signed" and _small_vector(begins):
-                contents = outlying(louder(begins, own))
-            elif drawn:
-                contents = _moved(begins, own, turned)
-            elif how == "signed" and trained and value is not None and abs(value) >= SMALL:
-                contents = signed(begins, value, own, opposite)
+            if trained and how == "signed":
+                contents = _free(begins, own, drawn, opposite)
             else:
-                contents = _contents(begins, trained, own)
-                hidden = how == "signed" and trained and value is not None
-                contents = outlying(contents) if hidden else contents
+                contents = _moved(begins, own, how == "turned") if drawn else _contents(begins, trained, own)
             made[id(tensor)] = begins, contents
         found[name] = made[id(tensor)]
     return found
+
+
+def _free(begins: torch.Tensor, seed: int, drawn: bool, opposite: bool) -> torch.Tensor:
+    """Numbers that need not stay about those that a parameter begins with, where these hide what is done with them: a
+    constant, or (`drawn`) a small vector, as what a gate goes by may be."""
+    if drawn:
+        small = begins.dim() == 1 and 0 < float(wide(begins).double().square().mean().sqrt()) < _SMALL
+        return outlying(louder(begins, seed)) if small else _moved(begins, seed, True)
+    if (value := constant(begins)) is None:
+        return _contents(begins, True, seed)
+    return signed(begins, value, seed, opposite) if abs(value) >= SMALL else outlying(_contents(begins, True, seed))
 
 
 def _contents(begins: torch.Tensor, trained: bool, seed: int) -> torch.Tensor:
@@ -104,11 +107,6 @@ def _contents(begins: torch.Tensor, trained: bool, seed: int) -> torch.Tensor:
     else:
         contents = wide * spread  # a stored number may be what keeps a divisor from zero
     return contents.to(begins.device, begins.dtype)
-
-
-def _small_vector(begins: torch.Tensor) -> bool:
-    """Whether a weight is a vector of small numbers, as what a gate goes by may be."""
-    return begins.dim() == 1 and 0 < float(wide(begins).double().square().mean().sqrt()) < _SMALL
 
 
 def _moved(begins: torch.Tensor, seed: int, turned: bool) -> torch.Tensor:

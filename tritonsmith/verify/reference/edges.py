@@ -8,7 +8,6 @@ edge is none. Runs the task's code, never a candidate's.
 
 import copy
 import math
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from tritonsmith.tasks.asserted import asserted
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.trees import continuous, finite, held, leaves, map_tensors, wide
-from tritonsmith.tasks.values import ONE_SIDED, Values, with_nan
+from tritonsmith.tasks.values import ONE_SIDED, Values, uniform, with_nan
 from tritonsmith.verify.dynamic.observe import address
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.fitting import sound
@@ -295,9 +294,8 @@ def put(inputs: list[object], found: Sequence[torch.Tensor]) -> list[object]:
 
 
 def _draw(tensor: torch.Tensor) -> torch.Tensor:
-    """As many numbers from 0 to 1, the first of them 0; by a generator of its own, for others may draw under a seed."""
-    own = torch.Generator(tensor.device).manual_seed(secrets.randbits(31))
-    drawn = torch.rand(tensor.shape, device=tensor.device, generator=own)
+    """As many numbers from 0 to 1, the first of them 0; see `uniform`."""
+    drawn = uniform(tensor)
     if tensor.numel():
         drawn.view(-1)[0] = 0
     return drawn

@@ -28,7 +28,7 @@ what it scales."""
 _LEAST, _LARGE, _MOST, _NEGATIVE = 0.25, 1.6, 3.0, 0.25
 """How small and how large a scale becomes, times what it begins as, or times one if that is more, and how many of its
 numbers are negative: a scale of ones hides whether it comes before or after a maximum."""
-_OUTLYING, _FOURTH = 4.0, 4
+_OUTLYING, _OF_EACH = 4.0, 4
 """How much larger two of each four numbers about one are that stand in for zeros, one of either sign: a gate that is
 open for long, as a trained one may be. At half an opening it forgets all in twenty steps."""
 FEW = 4
@@ -60,9 +60,8 @@ def stand_ins(model: nn.Module, seed: int, whole: bool = False, free: bool = Fal
             sign = torch.where(torch.rand(tensor.numel()) < 0.5, -1.0, 1.0)
         contents = sign * spread if abs(value) < SMALL else value * spread
         if free and id(tensor) in parameters:
-            begins_large = abs(value) >= SMALL
-            contents = signed(tensor, value, seed + len(found), opposite) if begins_large else outlying(contents)
-            contents = contents.flatten()
+            hides = abs(value) < SMALL
+            contents = outlying(contents) if hides else signed(tensor, value, seed + len(found), opposite).flatten()
         found[value, tensor.numel(), None] = contents.to(tensor.device, tensor.dtype)
     return [*((value, contents) for (value, _, _), contents in found.items()), *small]
 
@@ -109,7 +108,7 @@ def outlying(contents: torch.Tensor) -> torch.Tensor:
         return contents
     found = contents.flatten().clone()
     for place, sign in enumerate((1, -1)):
-        found[place::_FOURTH] = sign * _OUTLYING * found[place::_FOURTH].abs()
+        found[place::_OF_EACH] = sign * _OUTLYING * found[place::_OF_EACH].abs()
     return found.reshape(contents.shape)
 
 
