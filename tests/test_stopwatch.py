@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tritonsmith.types import Timing
-from tritonsmith.verify import measure, timing
+from tritonsmith.verify import cuda_graph, measure, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.measure import Subject
 from tritonsmith.verify.process.gpu import Gpu, Part
@@ -70,6 +70,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     buffer = SimpleNamespace(zero_=lambda: made.run(4e-6, FLUSH))
     fake = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: buffer, int8=None)
     monkeypatch.setattr(timing, "torch", fake)
+    monkeypatch.setattr(cuda_graph, "record", lambda *_: None)
     for module in (timing, measure):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: made.now))
     return made
@@ -172,17 +173,18 @@ class Doubling(nn.Module):
 class Runner:
     """A candidate's process, twice as fast; notes what is asked and how the GPU is had meanwhile."""
 
-    def __init__(self, machine: Machine, gpu: Gpu, wrong: bool) -> None:
-        self._machine, self._gpu, self._wrong = machine, gpu, wrong
+    def __init__(self, machine: Machine, gpu: Gpu, wrong: bool, records: bool) -> None:
+        self._machine, self._gpu, self._wrong, self._records = machine, gpu, wrong, records
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
-        self.trials = 0
+        self.trials = self.recorded = 0
 
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
         self.asked.append((str(header["do"]), _how(self._gpu)))
         actions: dict[str, Callable[[], tuple[object, object]]] = {
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
+            "record": lambda: ({"recorded": self._records}, None),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
             "timed": lambda: ({}, (3 if self._wrong else 2) * self._held[cast(int, header["set"])][0]),
@@ -197,6 +199,7 @@ class Runner:
     def _time(self, header: dict[str, object]) -> list[float]:
         trials, repeats = cast(int, header["trials"]), cast(int, header["repeats"])
         self.trials += trials if header["hide"] else 0
+        self.recorded += trials if header["recorded"] else 0
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
 
     def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
@@ -221,15 +224,17 @@ def _how(gpu: Gpu) -> str:
     return "alone"
 
 
-def _measured(machine: Machine, folder: Path, how: Preset, wrong: bool = False) -> tuple[object, Runner]:
+def _measured(
+    machine: Machine, folder: Path, how: Preset, wrong: bool = False, records: bool = True, remembers: bool = False
+) -> tuple[object, Runner]:
     gpu = Gpu(0, Part(folder), memory=1)
     with gpu.shared():
         pass
-    runner = Runner(machine, gpu, wrong)
+    runner = Runner(machine, gpu, wrong, records)
     talk = cast(Conversation, runner)
     model = Doubling(machine)
     subject = Subject(
-        talk, gpu.shared, lambda: model, lambda: [torch.randn(8)], lambda _: None, truth_of, sets=3
+        talk, gpu.shared, lambda: model, lambda: [torch.randn(8)], lambda _: None, truth_of, sets=3, remembers=remembers
     )  # fmt: skip
     return measure.measure(subject, gpu, how), runner
 
@@ -262,3 +267,47 @@ def test_what_was_timed_is_compared(machine: Machine, tmp_path: Path) -> None:
 def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
     found, runner = _measured(machine, tmp_path, SINGLE)
     assert isinstance(found, Timing) and "wall" not in dict(runner.asked)
+
+
+class Recorded:
+    """Trials as a graph makes them: the host only begins one."""
+
+    def __init__(self, machine: Machine, repeats: int) -> None:
+        self._machine, self._repeats = machine, repeats
+
+    def block(self, trials: int) -> list[float]:
+        """Milliseconds of a call in each of so many trials."""
+        for _ in range(trials):
+            self._machine.run(20e-6, FLUSH + self._repeats * 40e-6)
+        self._machine.synchronize()
+        return [0.040] * trials
+
+
+@pytest.fixture
+def recording(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A device that records the reference."""
+    monkeypatch.setattr(cuda_graph, "record", lambda calls, buffer, repeats: Recorded(machine, repeats))
+    return machine
+
+
+def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(recording, tmp_path, CALIBRATED)
+    assert isinstance(found, Timing) and runner.recorded == runner.trials >= CALIBRATED.trials
+    ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
+    assert ways["record"] == ways["replay"] == {"shared"} and ways["time"] == {"alone"}
+
+
+def test_where_one_side_is_not_recorded_neither_is(recording: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(recording, tmp_path, CALIBRATED, records=False)
+    assert isinstance(found, Timing) and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
+    assert "replay" not in dict(runner.asked)
+
+
+def test_nothing_is_recorded_of_a_reference_that_remembers(recording: Machine, tmp_path: Path) -> None:
+    _, runner = _measured(recording, tmp_path, CALIBRATED, remembers=True)
+    assert "record" not in dict(runner.asked)
+
+
+def test_a_single_run_is_not_recorded(recording: Machine, tmp_path: Path) -> None:
+    _, runner = _measured(recording, tmp_path, SINGLE)
+    assert "record" not in dict(runner.asked)

@@ -171,6 +171,13 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Run a block while no other thread draws from torch's own generators."""
+    with _random:
+        yield
+
+
 def forward(model: nn.Module, inputs: Sequence[object]) -> object:
     """The model's output on copies of the inputs, with its own state left as it was.
 

@@ -28,16 +28,23 @@ _known: dict[str, float | None] = {}
 
 
 def compiled_ms(
-    task: Task, model: nn.Module, sets: list[list[object]], gpu: Gpu, how: timing.Preset, kept: Path | None
+    task: Task,
+    model: nn.Module,
+    sets: list[list[object]],
+    recorded: bool,
+    gpu: Gpu,
+    how: timing.Preset,
+    kept: Path | None,
 ) -> float | None:
-    """Milliseconds of the compiled reference on the device; None where it does not compile."""
-    key = _key(task, how)
+    """Milliseconds of the compiled reference on the device, `recorded` if the others were; None where it does not
+    compile."""
+    key = _key(task, how, recorded)
     with _compiling:
         if key not in _known and kept is not None:
             _known.update({str(row["key"]): row["ms"] for row in jsonl.read(kept)})  # type: ignore[misc]
         if key not in _known:
             try:
-                _known[key] = _measure(task, model, sets, gpu, how)
+                _known[key] = _measure(task, model, sets, recorded, gpu, how)
             except torch.OutOfMemoryError:  # the GPU's, at this moment
                 return None
             if kept is not None:
@@ -45,7 +52,9 @@ def compiled_ms(
         return _known[key]
 
 
-def _measure(task: Task, model: nn.Module, sets: list[list[object]], gpu: Gpu, how: timing.Preset) -> float | None:
+def _measure(
+    task: Task, model: nn.Module, sets: list[list[object]], recorded: bool, gpu: Gpu, how: timing.Preset
+) -> float | None:
     fast = torch.compile(model)
     watch = timing.Stopwatch()
     calls = [_call(fast, inputs) for inputs in sets]
@@ -58,9 +67,13 @@ def _measure(task: Task, model: nn.Module, sets: list[list[object]], gpu: Gpu, h
         if isinstance(error, torch.OutOfMemoryError):
             raise
         return None
+    recording = watch.record(calls, timing.calls_a_trial(estimate, recorded=True)) if recorded else None
     repeats = timing.calls_a_trial(estimate) if how.hide else 1
     with gpu.alone():
-        times = watch.block(calls, how.trials, repeats, how.hide)
+        if recording is not None:
+            times = recording.block(how.trials)
+        else:
+            times = watch.block(calls, how.trials, repeats, how.hide)
     return float(np.mean(timing.trimmed(times, how.trim)))
 
 
@@ -72,6 +85,6 @@ def _call(model: Callable[..., object], inputs: list[object]) -> Callable[[], ob
     return call
 
 
-def _key(task: Task, how: timing.Preset) -> str:
-    where = [torch.cuda.get_device_name(), torch.__version__, triton.__version__, repr(how)]
+def _key(task: Task, how: timing.Preset, recorded: bool) -> str:
+    where = [torch.cuda.get_device_name(), torch.__version__, triton.__version__, repr(how), recorded]
     return hashlib.sha256(json.dumps([task.source, *where]).encode()).hexdigest()[:32]

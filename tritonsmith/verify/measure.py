@@ -2,7 +2,8 @@
 
 The reference runs in the judge's process, the candidate in its own; each times its own device work. The judge's clock
 stands behind the candidate's: a runner that claims less than its turn can have taken is found out, and the output of
-a timed call, on values that were never shown before, is compared with the truth.
+a timed call, on values that were never shown before, is compared with the truth. Short calls are recorded where both
+sides can be; the output compared is then that of the recorded work, so what is timed is what answers.
 """
 
 import secrets
@@ -15,8 +16,9 @@ import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks.format import undrawn
 from tritonsmith.types import Finding, Mismatch, Timing
-from tritonsmith.verify import numerics, timing
+from tritonsmith.verify import cuda_graph, numerics, timing
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process.gpu import Gpu
@@ -49,8 +51,8 @@ class Subject:
     truth: Callable[[nn.Module, list[object]], numerics.Truth]
     sets: int
     """Input sets to rotate among."""
-    compiled: Callable[[nn.Module, list[list[object]]], float | None] | None = None
-    """Milliseconds of the reference under `torch.compile`, where they are wanted."""
+    compiled: Callable[[nn.Module, list[list[object]], bool], float | None] | None = None
+    """Milliseconds of the reference under `torch.compile`, where they are wanted; recorded if the others were."""
     remembers: bool = False
     """Whether the reference's answer depends on the calls before."""
 
@@ -74,11 +76,16 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     # Compilers and autotuners take seconds: neither those who share the GPU nor those who want it alone wait for them.
     talk.ask("cuda", {"do": "tune", "warmups": 1})
     with subject.beside():  # calls by the dozen, which would show in another one's times
-        reference = Reference(model, sets, how)
+        with undrawn():  # others may record their reference while this one's calls draw, which is refused
+            reference = Reference(model, sets, how)
         reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-    estimates = [reference.estimate, _number(reply.get("milliseconds"))]
-    reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
-    turns, both = Turns(talk, reference, how, reference.repeats), sum(estimates)
+        estimates = [reference.estimate, _number(reply.get("milliseconds"))]
+        both = sum(estimates)
+        short = how.hide and len(sets) > 1 and not subject.remembers and both <= timing.RECORDED_MS
+        recorded = short and _recorded(talk, reference, timing.calls_a_trial(min(estimates), recorded=True))
+    if not recorded:
+        reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
+    turns = Turns(talk, reference, how, reference.repeats, recorded)
     calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
     in_all = timing.calls_in_all(reference.repeats, len(sets))
     with gpu.alone():
@@ -87,7 +94,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all)
         turns.make_sure()
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
-    compiled = subject.compiled(model, sets) if subject.compiled is not None else None
+    compiled = subject.compiled(model, sets, recorded) if subject.compiled is not None else None
     number, trials = secrets.randbelow(len(sets)), len(sets)
     # The truth needs the memory, and after it the runner does.
     reference.clear()
@@ -103,7 +110,10 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         truth = subject.truth(model, inputs)
         gpu.tidy()
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-        talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False})
+        if recorded:
+            talk.ask("cuda", {"do": "replay", "set": number})
+        else:
+            talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False, "recorded": False})
         room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
         _, output = talk.ask("cuda", {"do": "timed", "set": number}, None, room)
         mismatch = numerics.compare(truth, output, "while it was timed")
@@ -113,6 +123,17 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     if walls is not None:
         found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
     return found
+
+
+def _recorded(talk: Conversation, reference: "Reference", repeats: int) -> bool:
+    """Record both sides' trials, of so many calls; whether that is possible."""
+    if not reference.record(repeats):
+        return False
+    reply, _ = talk.ask("cuda", {"do": "record", "repeats": repeats})
+    if reply.get("recorded") is True:
+        return True
+    reference.forget()
+    return False
 
 
 class Reference:
@@ -125,6 +146,7 @@ class Reference:
         self.estimate = self._stopwatch.warm(self._calls, how.warmups)
         """Milliseconds of a call, roughly."""
         self.repeats = 1
+        self._recording: cuda_graph.Recording | None = None
         self.host = 0.0
         """Seconds a block took on the judge's clock beyond the calls' own time, the least seen."""
 
@@ -135,10 +157,22 @@ class Reference:
 
         return call
 
+    def record(self, repeats: int) -> bool:
+        """Record trials of so many calls; whether that is possible."""
+        self._recording, self.repeats = self._stopwatch.record(self._calls, repeats), repeats
+        return self._recording is not None
+
+    def forget(self) -> None:
+        """Take trials that are not recorded from here on."""
+        self._recording = None
+
     def block(self, trials: int) -> list[float]:
         """Milliseconds of so many trials."""
         start = time.perf_counter()
-        times = self._stopwatch.block(self._calls, trials, self.repeats, self._hide)
+        if self._recording is not None:
+            times = self._recording.block(trials)
+        else:
+            times = self._stopwatch.block(self._calls, trials, self.repeats, self._hide)
         beyond = time.perf_counter() - start - 1e-3 * self.repeats * sum(times)
         self.host = beyond if self.host == 0.0 else min(self.host, beyond)
         return times
@@ -151,6 +185,7 @@ class Reference:
 
     def clear(self) -> None:
         """Let the inputs and outputs go; there are no further turns."""
+        self.forget()
         self._calls.clear()
         self._outputs.clear()
 
@@ -162,8 +197,11 @@ def _number(value: object) -> float:
 class Turns:
     """The candidate's side of the turns, as the judge sees it."""
 
-    def __init__(self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int) -> None:
+    def __init__(
+        self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int, recorded: bool = False
+    ) -> None:
         self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
+        self._recorded = recorded
         self._turns, self._late, self._last, self._each = 0, 0, "", 1.0
         self.doubt: Finding | None = None
         """What is wrong with the times that the runner gave."""
@@ -172,6 +210,7 @@ class Turns:
         """The milliseconds that the runner claims for so many trials."""
         start = time.perf_counter()
         header = {"do": "time", "trials": trials, "repeats": self._repeats, "hide": self._how.hide}
+        header["recorded"] = self._recorded
         reply, _ = self._talk.ask("cuda", header)
         taken = time.perf_counter() - start
         times = reply.get("milliseconds")
@@ -204,6 +243,8 @@ class Turns:
 
     def _allowance(self) -> float:
         """Seconds a trial of a host-bound candidate may add."""
+        if self._recorded:  # the host has nothing to do but to begin it
+            return 0.1e-3
         return timing.BUFFER if self._how.hide else 0.2e-3
 
     def wall(self, calls: int) -> float:

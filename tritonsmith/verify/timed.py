@@ -88,7 +88,9 @@ class Timed:
         timing = roofline.beside(found, self._task, rows(seen, "launches"), self._target, torch.cuda.get_device_name())
         return Outcome(True, f"measured {found.speedup.median:.2f}x", timing=timing)
 
-    def _compiled_ms(self, gpu: Gpu) -> Callable[[nn.Module, list[list[object]]], float | None]:
+    def _compiled_ms(self, gpu: Gpu) -> Callable[[nn.Module, list[list[object]], bool], float | None]:
         """Time `torch.compile` of the reference, once a task; kept beside the cache of verdicts."""
         kept = self._settings.cache.with_name("baselines.jsonl") if self._settings.cache else None
-        return lambda model, sets: baselines.compiled_ms(self._task, model, sets, gpu, self._preset, kept)
+        return lambda model, sets, recorded: baselines.compiled_ms(
+            self._task, model, sets, recorded, gpu, self._preset, kept
+        )

@@ -3,8 +3,9 @@
 Presets: `calibrated` (extension 4: 10 warm-ups, at least 50 CUDA-event trials, fewer of kernels so long that few
 tell, 10 % trimmed at each end), `long` (10 and 100) and `single` (the extension off: one timed run). Before each trial
 the L2 cache is overwritten, and the host runs ahead of the device, so that events time the device and not the launch; a
-trial of a short kernel has several calls, on caches that hold what they can. The time as a user sees it is measured
-apart, by back-to-back calls against the judge's clock. Does not choose the baseline.
+trial of a short kernel has several calls, on caches that hold what they can, and is recorded beforehand where that is
+possible (`cuda_graph`). The time as a user sees it is measured apart, by back-to-back calls against the judge's clock.
+Does not choose the baseline.
 """
 
 import math
@@ -16,9 +17,8 @@ import numpy as np
 import torch
 
 from tritonsmith.types import Interval, Timing
-
-Calls = Sequence[Callable[[], object]]
-"""The same work on one input set each; trials rotate among them."""
+from tritonsmith.verify import cuda_graph
+from tritonsmith.verify.cuda_graph import Calls
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,11 @@ _SHORT = 40e-6
 that is not timed. Events have steps of 32 ns and cost 2 us on one H200, a large part of a kernel of 3 us; and what the
 overwritten caches and page tables cost it depends on where its memory lies, 2 to 4 % from one process to the next. What
 a short kernel has the GPU alone for is mostly these calls: one a trial from 40 us on, and five for a kernel of 39."""
-_MOST_CALLS = 12
+_MOST_CALLS, _MOST_RECORDED = 12, 24
+"""Calls of a trial at most. Those that were recorded cost the host nothing."""
+RECORDED_MS = 2.0
+"""Milliseconds that a call of both sides together takes up to which trials are recorded: of longer ones a stream's
+launches are nothing, and torch keeps the memory of recorded calls apart."""
 _CYCLES = 2.0e9
 """Clock of `torch.cuda._sleep`, at most: a little longer does no harm."""
 # Student's t, 0.975 quantile, for 1 to 30 degrees of freedom.
@@ -142,6 +146,10 @@ class Stopwatch:
             torch.cuda._sleep(int(wait * _CYCLES))
         return busy + wait, until - busy <= MOST_SLEEP
 
+    def record(self, calls: Calls, repeats: int) -> cuda_graph.Recording | None:
+        """Trials of `repeats` calls, recorded; None where a graph cannot hold the calls."""
+        return cuda_graph.record(calls, self._flush, repeats)
+
     @staticmethod
     def back_to_back(calls: Calls, times: int) -> None:
         """Run calls with nothing between, and wait for the last."""
@@ -159,9 +167,10 @@ def _middle(seconds: Sequence[float]) -> float:
     return sorted(seconds)[len(seconds) // 2]
 
 
-def calls_a_trial(milliseconds: float) -> int:
+def calls_a_trial(milliseconds: float, recorded: bool = False) -> int:
     """How many calls of this length make a trial long enough for events."""
-    return max(1, min(_MOST_CALLS, math.ceil(1e3 * _SHORT / milliseconds))) if milliseconds > 0 else 1
+    most = _MOST_RECORDED if recorded else _MOST_CALLS
+    return max(1, min(most, math.ceil(1e3 * _SHORT / milliseconds))) if milliseconds > 0 else 1
 
 
 def calls_in_all(repeats: int, sets: int) -> int:

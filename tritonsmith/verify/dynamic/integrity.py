@@ -43,7 +43,8 @@ _NAMESPACES = (
     "threading.Thread", "importlib", "linecache", "inspect", "traceback", "operator", "functools", "numpy",
     "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes",
     *(f"tritonsmith.verify.{name}" for name in (
-        "runner", "timing", "timing.Stopwatch", "dynamic.cuda", "dynamic.cuda.Guards", "dynamic.cuda.Watch",
+        "runner", "timing", "timing.Stopwatch", "cuda_graph", "cuda_graph.Recording", "cuda_graph.Trial",
+        "dynamic.cuda", "dynamic.cuda.Guards", "dynamic.cuda.Watch",
         "dynamic.integrity", "dynamic.kept", "dynamic.kept.Kept", "dynamic.observe", "dynamic.observe.Launches",
         "dynamic.observe.Operators", "dynamic.replay", "dynamic.work", "dynamic.work.Work", "interpreter.combining",
         "interpreter.histories", "interpreter.histories.Histories", "interpreter.interpret", "interpreter.memo",

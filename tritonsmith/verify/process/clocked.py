@@ -8,7 +8,8 @@ from collections.abc import Callable
 import torch
 
 from tritonsmith.verify import timing
-from tritonsmith.verify.dynamic import observe, replay
+from tritonsmith.verify.dynamic import observe
+from tritonsmith.verify.dynamic.replay import refill
 from tritonsmith.verify.process import wire
 from tritonsmith.verify.process.session import Answer, Session
 
@@ -16,7 +17,7 @@ from tritonsmith.verify.process.session import Answer, Session
 def hold(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
     """Take another set of inputs that is to be timed, or new contents for the storage of one that was."""
     if (number := header.get("set")) is not None:
-        replay.refill(session.held[int(str(number))], tree)
+        refill(session.held[int(str(number))], tree)
         return {"ok": True}, None
     session.held.append(observe.to_device(tree, session.device))
     return {"ok": True}, None
@@ -32,11 +33,22 @@ def tune(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
     return {"milliseconds": first}, None
 
 
+def record(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Record `forward` on each of the held inputs, and trials of it; answers whether that is possible."""
+    if session.stopwatch is None:
+        raise RuntimeError("nothing is tuned")
+    recording = session.stopwatch.record(_calls(session), int(str(header["repeats"])))
+    session.recorded = (recording, session.outputs) if recording is not None else None
+    return {"recorded": recording is not None}, None
+
+
 def time(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Time `forward` on the held inputs in turn; answers with each trial's milliseconds."""
+    """Time `forward` on the held inputs in turn, as it was recorded or anew; answers with each trial's milliseconds."""
     if session.stopwatch is None:
         raise RuntimeError("nothing is tuned")
     trials, repeats = int(str(header["trials"])), int(str(header["repeats"]))
+    if header["recorded"] and session.recorded is not None:
+        return {"milliseconds": session.recorded[0].block(trials)}, None
     return {"milliseconds": session.stopwatch.block(_calls(session), trials, repeats, bool(header["hide"]))}, None
 
 
@@ -45,6 +57,15 @@ def wall(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
     if session.stopwatch is None:
         raise RuntimeError("nothing is tuned")
     session.stopwatch.back_to_back(_calls(session), int(str(header["calls"])))
+    return {"ok": True}, None
+
+
+def replay(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Run once what was recorded on one of the held sets."""
+    if session.recorded is None:
+        raise RuntimeError("nothing is recorded")
+    recording, session.outputs = session.recorded
+    recording.replay(int(str(header["set"])))
     return {"ok": True}, None
 
 

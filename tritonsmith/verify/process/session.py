@@ -25,7 +25,7 @@ from tritonsmith.verify.process.within import Limit, within
 from tritonsmith.verify.reference import handing
 
 if TYPE_CHECKING:
-    from tritonsmith.verify import timing
+    from tritonsmith.verify import cuda_graph, timing
     from tritonsmith.verify.dynamic import cuda
 
 Answer = tuple[dict[str, object], wire.Tree]
@@ -72,14 +72,18 @@ class Session:
         self.watch: cuda.Watch | None = None
         self._guards: cuda.Guards | None = None
         self.stopwatch: timing.Stopwatch | None = None
+        self.recorded: tuple[cuda_graph.Recording, list[object]] | None = None
+        """What is timed where that was recorded, and the answers that it gives."""
 
     # Before and after a candidate.
 
     def warm(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Create the CUDA context and load what every candidate needs; a candidate's time has not begun."""
+        from tritonsmith.verify import cuda_graph
         from tritonsmith.verify.dynamic import cuda
 
         self.mode = "cuda"
+        cuda_graph.prepare()
         self.watch, self._guards = cuda.install(self.launches), cuda.Guards()
         cuda.touch(self._guards)
         self._guards.clear()
@@ -165,6 +169,7 @@ class Session:
         if not self._rehearsed:
             self._plan = None
         self.held.clear()
+        self.recorded = None
         self.outputs.clear()
         self._answer = None
         self._release()

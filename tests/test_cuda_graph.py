@@ -1,0 +1,117 @@
+"""Recorded calls, on a GPU: what a trial of them times, what they answer, and what torch is left like."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from tritonsmith.tasks.format import seeded
+from tritonsmith.verify.cuda_graph import Recording
+from tritonsmith.verify.timing import Stopwatch
+
+pytestmark = pytest.mark.gpu
+
+
+def _recorded(calls: Sequence[Callable[[], object]], repeats: int = 3) -> Recording | None:
+    return Stopwatch().record(calls, repeats)
+
+
+def test_the_recorded_work_answers_to_contents_that_came_after_it() -> None:
+    held = [torch.randn(4096, device="cuda") for _ in range(3)]
+    outputs = [torch.empty(0)] * 3
+
+    def call(place: int) -> None:
+        outputs[place] = torch.relu(held[place] + 1.0)
+
+    found = _recorded([lambda place=place: call(place) for place in range(3)])
+    assert found is not None
+    for place, tensor in enumerate(held):
+        tensor.copy_(torch.randn_like(tensor))
+        assert not torch.equal(outputs[place], torch.relu(tensor + 1.0))
+        found.replay(place)
+        assert torch.equal(outputs[place], torch.relu(tensor + 1.0))
+
+
+def test_an_answer_that_is_kept_is_an_old_one() -> None:
+    x = torch.randn(4096, device="cuda")
+    kept = torch.relu(x)
+    found = _recorded([lambda: kept])
+    assert found is not None
+    x.copy_(torch.randn_like(x))
+    found.replay(0)
+    assert not torch.equal(kept, torch.relu(x))
+
+
+def test_a_trial_times_all_of_its_calls() -> None:
+    a = torch.randn(2048, 2048, device="cuda")
+    one, many = _recorded([lambda: a @ a] * 3, 1), _recorded([lambda: a @ a] * 3, 8)
+    assert one is not None and many is not None
+    short, long = sorted(one.block(9))[4], sorted(many.block(9))[4]
+    assert long == pytest.approx(short, rel=0.15)
+    watch = Stopwatch()
+    watch.warm([lambda: a @ a], 10)
+    assert sorted(watch.block([lambda: a @ a], 9, 8))[4] == pytest.approx(long, rel=0.15)
+
+
+@pytest.mark.parametrize("wrong", [lambda x: x.sum().item(), lambda x: x[x > 0], lambda x: x.cpu(), lambda x: 1 // 0])
+def test_what_a_graph_cannot_hold_is_told_and_leaves_torch_as_it_was(wrong: Callable[[torch.Tensor], object]) -> None:
+    x = torch.randn(4096, device="cuda")
+    ready: list[None] = []
+
+    def call() -> None:
+        torch.randn(8, device="cuda")
+        if ready:  # the call that sets libraries up
+            wrong(x)
+        ready.append(None)
+
+    assert _recorded([call]) is None
+    torch.cuda.empty_cache()
+    with seeded(7):
+        one = torch.randn(8, device="cuda")
+    with seeded(7):
+        assert torch.equal(one, torch.randn(8, device="cuda"))
+    torch.cuda.synchronize()
+    found = _recorded([lambda: torch.relu(x)])
+    assert found is not None and min(found.block(3)) > 0
+
+
+def test_other_threads_go_on_while_calls_are_recorded() -> None:
+    ended = threading.Event()
+    faults: list[str] = []
+
+    def beside() -> None:
+        turns = 0
+        with torch.cuda.stream(torch.cuda.Stream()):
+            while not ended.is_set() or turns < 20:
+                turns += 1
+                try:
+                    with seeded(turns):
+                        x = torch.randn(1 << 20, device="cuda")
+                    (x @ x).item()
+                    torch.cuda.current_stream().synchronize()
+                    torch.cuda.empty_cache()
+                except RuntimeError as error:
+                    faults.append(str(error))
+
+    others = [threading.Thread(target=beside) for _ in range(3)]
+    for thread in others:
+        thread.start()
+    x = torch.randn(1 << 20, device="cuda")
+    found = [_recorded([lambda: torch.relu(x)] * 3) for _ in range(30)]
+    ended.set()
+    for thread in others:
+        thread.join()
+    assert not faults, faults[:3]
+    assert None not in found
+
+
+def test_random_numbers_of_recorded_calls_are_other_ones_each_time() -> None:
+    outputs: list[torch.Tensor] = []
+    found = _recorded([lambda: outputs.append(torch.randn(64, device="cuda"))])
+    assert found is not None
+    found.replay(0)
+    before = outputs[-1].clone()
+    found.replay(0)
+    assert not torch.equal(before, outputs[-1])
+    assert torch.randn(8, device="cuda").isfinite().all()
