@@ -1,5 +1,6 @@
 """Recorded calls, on a GPU: what a trial of them times, what they answer, and what torch is left like."""
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -7,14 +8,17 @@ import pytest
 import torch
 
 from tritonsmith.tasks.format import seeded
-from tritonsmith.verify.cuda_graph import Recording
+from tritonsmith.verify.cuda_graph import Recording, waits
 from tritonsmith.verify.timing import Stopwatch
 
 pytestmark = pytest.mark.gpu
 
 
 def _recorded(calls: Sequence[Callable[[], object]], repeats: int = 3) -> Recording | None:
-    return Stopwatch().record(calls, repeats)
+    found = Stopwatch().record(calls)
+    if found is not None:
+        assert found.make(repeats)
+    return found
 
 
 def test_the_recorded_work_answers_to_contents_that_came_after_it() -> None:
@@ -76,6 +80,13 @@ def test_what_a_graph_cannot_hold_is_told_and_leaves_torch_as_it_was(wrong: Call
     assert found is not None and min(found.block(3)) > 0
 
 
+def test_what_waits_for_a_value_is_known_before_it_is_recorded() -> None:
+    x = torch.randn(4096, device="cuda")
+    assert waits([lambda: x.relu(), lambda: x.sum().item()]) and waits([lambda: x[x > 0]])
+    assert not waits([lambda: x.relu()])
+    assert x.sum().item() == x.sum().item()
+
+
 def test_other_threads_go_on_while_calls_are_recorded() -> None:
     ended = threading.Event()
     faults: list[str] = []
@@ -98,12 +109,24 @@ def test_other_threads_go_on_while_calls_are_recorded() -> None:
     for thread in others:
         thread.start()
     x = torch.randn(1 << 20, device="cuda")
-    found = [_recorded([lambda: torch.relu(x)] * 3) for _ in range(30)]
-    ended.set()
-    for thread in others:
-        thread.join()
+    try:
+        found = [_recorded([lambda: torch.relu(x)] * 3) for _ in range(30)]
+    finally:
+        ended.set()
+        for thread in others:
+            thread.join()
     assert not faults, faults[:3]
     assert None not in found
+
+
+def test_what_was_recorded_keeps_the_memory_that_it_works_in() -> None:
+    held = [torch.randn(1 << 24, device="cuda")]
+    found = _recorded([functools.partial(torch.relu, held.pop())])
+    assert found is not None
+    torch.cuda.empty_cache()
+    others = [torch.empty(1 << 24, device="cuda") for _ in range(8)]
+    assert found.make(5)
+    assert min(found.block(5)) > 0 and len(others) == 8
 
 
 def test_random_numbers_of_recorded_calls_are_other_ones_each_time() -> None:

@@ -71,6 +71,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     fake = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: buffer, int8=None)
     monkeypatch.setattr(timing, "torch", fake)
     monkeypatch.setattr(cuda_graph, "record", lambda *_: None)
+    monkeypatch.setattr(measure, "_wait", made.synchronize)
     for module in (timing, measure):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: made.now))
     return made
@@ -184,7 +185,8 @@ class Runner:
         self.asked.append((str(header["do"]), _how(self._gpu)))
         actions: dict[str, Callable[[], tuple[object, object]]] = {
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
-            "record": lambda: ({"recorded": self._records}, None),
+            "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
+            "make": lambda: ({"made": True}, None),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
             "timed": lambda: ({}, (3 if self._wrong else 2) * self._held[cast(int, header["set"])][0]),
@@ -272,8 +274,15 @@ def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
 class Recorded:
     """Trials as a graph makes them: the host only begins one."""
 
-    def __init__(self, machine: Machine, repeats: int) -> None:
-        self._machine, self._repeats = machine, repeats
+    estimate = 0.040
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine, self._repeats = machine, 1
+
+    def make(self, repeats: int) -> bool:
+        """Make trials of so many calls."""
+        self._repeats = repeats
+        return True
 
     def block(self, trials: int) -> list[float]:
         """Milliseconds of a call in each of so many trials."""
@@ -286,7 +295,7 @@ class Recorded:
 @pytest.fixture
 def recording(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A device that records the reference."""
-    monkeypatch.setattr(cuda_graph, "record", lambda calls, buffer, repeats: Recorded(machine, repeats))
+    monkeypatch.setattr(cuda_graph, "record", lambda calls, buffer: Recorded(machine))
     return machine
 
 

@@ -62,6 +62,17 @@ def test_drift_that_both_sides_feel_cancels() -> None:
     assert found.high / found.median == pytest.approx(math.exp(SYSTEMATIC + PLACEMENT / 0.6))
 
 
+def test_recorded_trials_need_a_narrower_interval_and_less_of_the_gpu() -> None:
+    theirs, ours = timing.interleave(_clock(0.003, 1e-4, 0), _clock(0.003, 1e-4, 1), CALIBRATED)
+    wide, narrow = (timing.compare(theirs, ours, CALIBRATED, recorded=known).speedup for known in (False, True))
+    assert 1.01 < narrow.high < 1.03 < wide.high
+    long = [
+        timing.interleave(_clock(0.5, 1e-4, 0), _clock(0.5, 1e-4, 1), CALIBRATED, 1.0, recorded=known)[0]
+        for known in (False, True)
+    ]
+    assert sum(map(len, long[1])) == 4 * CALIBRATED.blocks < sum(map(len, long[0])) == CALIBRATED.trials
+
+
 def test_no_more_than_the_preset_while_others_wait() -> None:
     turns, _ = timing.interleave(_clock(0.01, 0.2, 0), _clock(0.01, 0.2, 1), CALIBRATED, 0.02, lambda: False)
     assert len(turns) == CALIBRATED.blocks

@@ -18,7 +18,7 @@ from torch import nn
 
 from tritonsmith import jsonl
 from tritonsmith.types import Task
-from tritonsmith.verify import timing
+from tritonsmith.verify import cuda_graph, timing
 from tritonsmith.verify.process.gpu import Gpu
 
 _log = logging.getLogger(__name__)
@@ -56,10 +56,11 @@ def _measure(
     task: Task, model: nn.Module, sets: list[list[object]], recorded: bool, gpu: Gpu, how: timing.Preset
 ) -> float | None:
     fast = torch.compile(model)
-    watch = timing.Stopwatch()
+    watch = timing.Stopwatch(torch.cuda.current_stream().synchronize)
     calls = [_call(fast, inputs) for inputs in sets]
     try:
-        estimate = watch.warm(calls, how.warmups)
+        with cuda_graph.recording:  # Inductor's own measurements wait for the device
+            estimate = watch.warm(calls, how.warmups)
     except Exception as error:  # Inductor fails on some modules in ways of its own
         _log.warning("torch.compile fails on %s: %s", task.id, error)
         if isinstance(error.__cause__, torch.OutOfMemoryError):
@@ -67,7 +68,9 @@ def _measure(
         if isinstance(error, torch.OutOfMemoryError):
             raise
         return None
-    recording = watch.record(calls, timing.calls_a_trial(estimate, recorded=True)) if recorded else None
+    recording = watch.record(calls) if recorded else None
+    if recording is not None and not recording.make(timing.calls_a_trial(recording.estimate, recorded=True)):
+        recording = None
     repeats = timing.calls_a_trial(estimate) if how.hide else 1
     with gpu.alone():
         if recording is not None:

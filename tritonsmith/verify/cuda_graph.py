@@ -11,18 +11,22 @@ Torch records; it has no graphs of graphs, so these are made by the driver's own
 Management).
 """
 
-import contextlib
 import ctypes
 import functools
+import threading
 from collections.abc import Callable, Sequence
 
 import torch
 
 from tritonsmith.tasks.format import undrawn
+from tritonsmith.verify.process.cuda_driver import call as call_driver
 
 Calls = Sequence[Callable[[], object]]
 
 _NODE = ctypes.c_void_p
+_ROUNDS, _BRIEF_MS, _TRIALS = 4, 0.1, 3
+"""Rounds of all calls in a trial that says how long one takes, roughly, where they are as brief as that, and such
+trials."""
 
 
 class Trial:
@@ -35,7 +39,7 @@ class Trial:
         for event in self._events:
             event.record()  # an event has no handle before it was recorded once
         graph, last = ctypes.c_void_p(), _NODE()
-        _driver("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
+        call_driver("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
         try:
             for child in before:
                 last = _after(last, "cuGraphAddChildGraphNode", graph, child)
@@ -43,47 +47,77 @@ class Trial:
             for child in timed:
                 last = _after(last, "cuGraphAddChildGraphNode", graph, child)
             _after(last, "cuGraphAddEventRecordNode", graph, self._events[1].cuda_event)
-            _driver("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), graph, ctypes.c_ulonglong(0))
+            call_driver("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), graph, ctypes.c_ulonglong(0))
         finally:
-            _driver("cuGraphDestroy", graph)
+            call_driver("cuGraphDestroy", graph)
 
     def run(self) -> float:
         """Milliseconds between the events."""
         stream = torch.cuda.current_stream()
-        _driver("cuGraphLaunch", self._exec, ctypes.c_void_p(stream.cuda_stream))
+        call_driver("cuGraphLaunch", self._exec, ctypes.c_void_p(stream.cuda_stream))
         stream.synchronize()
         return self._events[0].elapsed_time(self._events[1])
 
     def __del__(self) -> None:
         if self._exec:
-            _driver("cuGraphExecDestroy", self._exec)
+            call_driver("cuGraphExecDestroy", self._exec)
 
 
 class Recording:
     """Calls as they were recorded, and their trials."""
 
-    def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], flush: torch.cuda.CUDAGraph, repeats: int) -> None:
-        """`repeats` recorded calls are timed in each trial; the trials begin with one call after the other.
+    def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], flush: torch.cuda.CUDAGraph, memory: object) -> None:
+        """`memory` is kept for as long as the graphs, which know nothing but its addresses."""
+        self._graphs, self._flush, self._memory = graphs, flush, memory
+        self._trials: list[Trial] = []
+        self._next, self._repeats = 0, 1
+        self.estimate = 0.0
+        """Milliseconds of a call, roughly: other processes may have had the device."""
 
-        Raises OSError where the driver refuses.
-        """
-        self._graphs, self._flush, self.repeats, self._next = graphs, flush, repeats, 0
-        calls, overwrites = [graph.raw_cuda_graph() for graph in graphs], flush.raw_cuda_graph()
-        round_ = calls if repeats > 1 else []
-        self._trials = [
-            Trial([overwrites, *round_], [calls[(first + number) % len(calls)] for number in range(repeats)])
-            for first in range(len(calls) if repeats < len(calls) else 1)
-        ]
-        for graph in graphs:  # what a call draws is drawn anew by torch's own replay alone
+    def begin(self) -> bool:
+        """Find out what a call takes; whether the driver makes trials."""
+        brief = self._all() < _BRIEF_MS * len(self._graphs)
+        if not self.make(_ROUNDS * len(self._graphs) if brief else 1):
+            return False
+        self.estimate = min(self.block(_TRIALS))
+        return True
+
+    def _all(self) -> float:
+        """Milliseconds that all calls take one after the other, by torch's own replay, which alone gives a call that
+        draws random numbers what they come from."""
+        for graph in self._graphs:
+            graph.instantiate()
+        begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begun.record()
+        for graph in self._graphs:
             graph.replay()
-        for trial in self._trials:  # the first run of a graph brings it to the device
-            trial.run()
+        ended.record()
+        torch.cuda.current_stream().synchronize()
+        return begun.elapsed_time(ended)
+
+    def make(self, repeats: int) -> bool:
+        """Make trials of so many calls, which begin with one call after the other; whether the driver does."""
+        calls, overwrites = [graph.raw_cuda_graph() for graph in self._graphs], self._flush.raw_cuda_graph()
+        self._next, self._repeats = 0, repeats
+        try:
+            self._trials = [
+                Trial(
+                    [overwrites, *(calls if repeats > 1 else [])],
+                    [calls[(first + number) % len(calls)] for number in range(repeats)],
+                )
+                for first in range(len(calls) if repeats < len(calls) else 1)
+            ]
+            for trial in self._trials:  # the first run of a graph brings it to the device
+                trial.run()
+        except OSError:  # no memory is left for them, for example
+            self._trials = []
+        return bool(self._trials)
 
     def block(self, trials: int) -> list[float]:
         """Milliseconds of a call in each of so many trials."""
         times = []
         for _ in range(trials):
-            times.append(self._trials[self._next].run() / self.repeats)
+            times.append(self._trials[self._next].run() / self._repeats)
             self._next = (self._next + 1) % len(self._trials)
         return times
 
@@ -93,7 +127,7 @@ class Recording:
         torch.cuda.current_stream().synchronize()
 
 
-def record(calls: Calls, buffer: torch.Tensor, repeats: int) -> Recording | None:
+def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:
     """Record each of the calls, which were called before; None where a graph cannot hold one of them.
 
     Overwriting `buffer` overwrites the caches.
@@ -110,9 +144,31 @@ def record(calls: Calls, buffer: torch.Tensor, repeats: int) -> Recording | None
             if (graph := _recorded(call, pool)) is None:
                 return None
             graphs.append(graph)
-    with contextlib.suppress(OSError):
-        return Recording(graphs[1:], graphs[0], repeats)
-    return None
+    found = Recording(graphs[1:], graphs[0], (buffer, calls))
+    return found if found.begin() else None
+
+
+def waits(calls: Calls) -> bool:
+    """Whether one of the calls waits for the device, as far as torch tells, which a graph cannot hold.
+
+    For a process of one thread: torch's switch is that of all threads.
+    """
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for call in calls:
+            call()
+    except RuntimeError:
+        return True
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return False
+
+
+recording = threading.RLock()
+"""Held while calls are recorded, and by whoever waits for all that the process has the GPU do, which CUDA forbids
+meanwhile."""
+_unfinished: list[torch.cuda.CUDAGraph] = []
+"""Graphs whose recording failed: torch's allocators may still ask them."""
 
 
 def _recorded(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.CUDAGraph | None:
@@ -120,7 +176,7 @@ def _recorded(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.C
     device = torch.cuda.current_device()
     generator = torch.cuda.default_generators[device]
     # Other threads go on meanwhile; one that drew random numbers would be refused.
-    with undrawn():
+    with recording, undrawn():
         before = generator.clone_state()
         graph, held = torch.cuda.CUDAGraph(keep_graph=True), True
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")  # type: ignore[arg-type]
@@ -131,7 +187,8 @@ def _recorded(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.C
         try:
             graph.capture_end()
         except RuntimeError:
-            # Torch leaves the generator and the allocator in the middle of it.
+            # Torch leaves the generator and the allocators in the middle of it.
+            _unfinished.append(graph)
             torch._C._cuda_endAllocateToPool(device, pool)
             generator.graphsafe_set_state(before)
             held = False
@@ -153,22 +210,5 @@ def _after(last: _NODE, function: str, graph: ctypes.c_void_p, what: int) -> _NO
     """Add a node behind the last one."""
     node = _NODE()
     before = (_NODE * 1)(last) if last else None
-    _driver(function, ctypes.byref(node), graph, before, ctypes.c_size_t(1 if last else 0), ctypes.c_void_p(what))
+    call_driver(function, ctypes.byref(node), graph, before, ctypes.c_size_t(1 if last else 0), ctypes.c_void_p(what))
     return node
-
-
-def prepare() -> None:
-    """Load the driver's library, before a sandbox forbids that."""
-    _library()
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL("libcuda.so.1")
-
-
-def _driver(function: str, *arguments: object) -> None:
-    """Call one of the driver's functions; raises OSError with its number where it fails."""
-    status = getattr(_library(), function)(*arguments)
-    if status != 0:
-        raise OSError(status, f"{function} fails")

@@ -23,7 +23,7 @@ from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process.gpu import Gpu
 
-_CALLS, _WALL_SECONDS = 20, 0.005
+_CALLS, _WALL_SECONDS = 20, 0.002
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
 _QUESTIONS = 3
 """Of no calls at all, the quickest of which says what a question takes."""
@@ -55,6 +55,8 @@ class Subject:
     """Milliseconds of the reference under `torch.compile`, where they are wanted; recorded if the others were."""
     remembers: bool = False
     """Whether the reference's answer depends on the calls before."""
+    recordable: bool = True
+    """Whether nothing in the reference waits for a value, so that its calls may be recorded."""
 
 
 def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Preset:
@@ -66,42 +68,65 @@ def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Prese
 
 def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding | Mismatch:
     """Time a candidate that has been found correct; raises RunnerFailed where it does not answer."""
-    talk = subject.talk
-    with subject.beside():
-        model, sets = subject.model(), [subject.draw() for _ in range(subject.sets)]
-        subject.build(model)
-        talk.ask("cuda", {"do": "release"})
-        for inputs in sets:
-            talk.ask("cuda", {"do": "hold"}, inputs)
+    model, sets = _held(subject)
     # Compilers and autotuners take seconds: neither those who share the GPU nor those who want it alone wait for them.
-    talk.ask("cuda", {"do": "tune", "warmups": 1})
+    subject.talk.ask("cuda", {"do": "tune", "warmups": 1})
     with subject.beside():  # calls by the dozen, which would show in another one's times
-        with undrawn():  # others may record their reference while this one's calls draw, which is refused
-            reference = Reference(model, sets, how)
-        reply, _ = talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-        estimates = [reference.estimate, _number(reply.get("milliseconds"))]
-        both = sum(estimates)
-        short = how.hide and len(sets) > 1 and not subject.remembers and both <= timing.RECORDED_MS
-        recorded = short and _recorded(talk, reference, timing.calls_a_trial(min(estimates), recorded=True))
-    if not recorded:
-        reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
-    turns = Turns(talk, reference, how, reference.repeats, recorded)
+        reference, turns, both = _sides(subject, how, model, sets)
     calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
     in_all = timing.calls_in_all(reference.repeats, len(sets))
     with gpu.alone():
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
         # are added where a clock is doubted, which must be like the others; calls as a user sees them.
-        theirs, ours = timing.interleave(reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all)
+        theirs, ours = timing.interleave(
+            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, turns.recorded
+        )
         turns.make_sure()
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
-    compiled = subject.compiled(model, sets, recorded) if subject.compiled is not None else None
-    number, trials = secrets.randbelow(len(sets)), len(sets)
+    compiled = subject.compiled(model, sets, turns.recorded) if subject.compiled is not None else None
     # The truth needs the memory, and after it the runner does.
     reference.clear()
     sets.clear()
     if turns.doubt is not None:
         return turns.doubt
-    # After all those calls other values lie where one set was, and one more call is timed.
+    if (mismatch := _answered(subject, gpu, model, turns.recorded)) is not None:
+        return mismatch
+    found = timing.compare(theirs, ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
+    if walls is not None:
+        found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
+    return found
+
+
+def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
+    """The reference and the input sets, which the candidate is given too."""
+    with subject.beside():
+        model, sets = subject.model(), [subject.draw() for _ in range(subject.sets)]
+        subject.build(model)
+        subject.talk.ask("cuda", {"do": "release"})
+        for inputs in sets:
+            subject.talk.ask("cuda", {"do": "hold"}, inputs)
+    return model, sets
+
+
+def _sides(
+    subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]
+) -> tuple["Reference", "Turns", float]:
+    """Both sides, warmed up and recorded where both can be, and the milliseconds of a call of both, roughly."""
+    with undrawn():  # others may record their reference while this one's calls draw, which is refused
+        reference = Reference(model, sets, how)
+    reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
+    estimates = [reference.estimate, _number(reply.get("milliseconds"))]
+    both = sum(estimates)
+    short = how.hide and len(sets) > 1 and both <= timing.RECORDED_MS
+    recorded = short and subject.recordable and not subject.remembers and _recorded(subject.talk, reference)
+    if not recorded:
+        reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
+    return reference, Turns(subject.talk, reference, how, reference.repeats, recorded), both
+
+
+def _answered(subject: Subject, gpu: Gpu, model: nn.Module, recorded: bool) -> Mismatch | None:
+    """What is wrong with the output of one more timed call, of other values where one set was."""
+    talk, number, trials = subject.talk, secrets.randbelow(subject.sets), subject.sets
     with subject.beside():
         if subject.remembers:  # that call is then the first of a model that has seen nothing
             number, trials, model = 0, 1, subject.model()
@@ -116,22 +141,17 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
             talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False, "recorded": False})
         room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
         _, output = talk.ask("cuda", {"do": "timed", "set": number}, None, room)
-        mismatch = numerics.compare(truth, output, "while it was timed")
-    if mismatch is not None:
-        return mismatch
-    found = timing.compare(theirs, ours, how).model_copy(update={"compiled_ms": compiled})
-    if walls is not None:
-        found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
-    return found
+        return numerics.compare(truth, output, "while it was timed")
 
 
-def _recorded(talk: Conversation, reference: "Reference", repeats: int) -> bool:
-    """Record both sides' trials, of so many calls; whether that is possible."""
-    if not reference.record(repeats):
+def _recorded(talk: Conversation, reference: "Reference") -> bool:
+    """Record both sides' calls and make trials of them; whether that is possible."""
+    if (theirs := reference.record()) is None:
         return False
-    reply, _ = talk.ask("cuda", {"do": "record", "repeats": repeats})
-    if reply.get("recorded") is True:
-        return True
+    if ours := _number(talk.ask("cuda", {"do": "record"})[0].get("milliseconds")):
+        repeats = timing.calls_a_trial(min(theirs, ours), recorded=True)
+        if reference.make(repeats) and talk.ask("cuda", {"do": "make", "repeats": repeats})[0].get("made") is True:
+            return True
     reference.forget()
     return False
 
@@ -142,7 +162,7 @@ class Reference:
     def __init__(self, model: nn.Module, sets: list[list[object]], how: timing.Preset) -> None:
         self._outputs: list[object] = [None] * len(sets)
         self._calls = [self._call(model, inputs, place) for place, inputs in enumerate(sets)]
-        self._stopwatch, self._hide = timing.Stopwatch(), how.hide
+        self._stopwatch, self._hide = timing.Stopwatch(_wait), how.hide
         self.estimate = self._stopwatch.warm(self._calls, how.warmups)
         """Milliseconds of a call, roughly."""
         self.repeats = 1
@@ -157,10 +177,15 @@ class Reference:
 
         return call
 
-    def record(self, repeats: int) -> bool:
-        """Record trials of so many calls; whether that is possible."""
-        self._recording, self.repeats = self._stopwatch.record(self._calls, repeats), repeats
-        return self._recording is not None
+    def record(self) -> float | None:
+        """Record the calls; gives the milliseconds of one, roughly, or None where that is not possible."""
+        self._recording = self._stopwatch.record(self._calls)
+        return self._recording.estimate if self._recording is not None else None
+
+    def make(self, repeats: int) -> bool:
+        """Make trials of so many recorded calls; whether that is possible."""
+        self.repeats = repeats
+        return self._recording is not None and self._recording.make(repeats)
 
     def forget(self) -> None:
         """Take trials that are not recorded from here on."""
@@ -190,6 +215,10 @@ class Reference:
         self._outputs.clear()
 
 
+def _wait() -> None:
+    torch.cuda.current_stream().synchronize()
+
+
 def _number(value: object) -> float:
     return value if isinstance(value, float) and 0 < value < 1e9 else 0.0
 
@@ -201,7 +230,7 @@ class Turns:
         self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int, recorded: bool = False
     ) -> None:
         self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
-        self._recorded = recorded
+        self.recorded = recorded
         self._turns, self._late, self._last, self._each = 0, 0, "", 1.0
         self.doubt: Finding | None = None
         """What is wrong with the times that the runner gave."""
@@ -210,7 +239,7 @@ class Turns:
         """The milliseconds that the runner claims for so many trials."""
         start = time.perf_counter()
         header = {"do": "time", "trials": trials, "repeats": self._repeats, "hide": self._how.hide}
-        header["recorded"] = self._recorded
+        header["recorded"] = self.recorded
         reply, _ = self._talk.ask("cuda", header)
         taken = time.perf_counter() - start
         times = reply.get("milliseconds")
@@ -243,7 +272,7 @@ class Turns:
 
     def _allowance(self) -> float:
         """Seconds a trial of a host-bound candidate may add."""
-        if self._recorded:  # the host has nothing to do but to begin it
+        if self.recorded:  # the host has nothing to do but to begin it
             return 0.1e-3
         return timing.BUFFER if self._how.hide else 0.2e-3
 

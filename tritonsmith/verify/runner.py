@@ -38,6 +38,7 @@ def main(channel: socket.socket) -> None:
         "tune": partial(clocked.tune, session),
         "check": session.check,
         "record": partial(clocked.record, session),
+        "make": partial(clocked.make, session),
         "time": partial(clocked.time, session),
         "replay": partial(clocked.replay, session),
         "wall": partial(clocked.wall, session),

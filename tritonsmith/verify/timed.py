@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
+from tritonsmith.tasks.dry import runs_without_data
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Mismatch, Task
 from tritonsmith.verify import baselines, measure, roofline
@@ -75,6 +76,7 @@ class Timed:
                 sets=1 if self._room.large(needs) else 3,
                 compiled=self._compiled_ms(gpu) if self._settings.compile_baseline else None,
                 remembers=remembers,
+                recordable=runs_without_data(self._task),
             )
             found = measure.measure(subject, gpu, self._preset)
             changes = integrity()

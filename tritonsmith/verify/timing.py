@@ -44,12 +44,14 @@ SINGLE = Preset(1, 1, 0.0, blocks=1, hide=False)
 
 PRECISION = 0.006
 """Half-width of the interval, relative, at which calibrated timing stops early while nobody waits for the GPU."""
-SYSTEMATIC, PLACEMENT = 0.01, 0.12e-3
-"""What two processes that run the same kernel differ by however often it runs, relative and in milliseconds: their code
-and data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel of 3 us takes 2.87 us in some processes and
-3.0 us in others); the interval is widened by both."""
-_TURN_SECONDS, _FEWEST = 0.01, 2
-"""Device time of a turn from which on its blocks are made shorter, and the trials they keep."""
+SYSTEMATIC, PLACEMENT, RECORDED_PLACEMENT = 0.01, 0.12e-3, 0.03e-3
+"""What two processes that run the same kernel differ by however often it runs, relative and in milliseconds: launches
+from a stream cost them more or less, and their data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel
+of 3 us takes 2.87 us in some processes and 3.0 us in others; recorded, it differs by 0.01 us, and one of 2.8 us that
+reads and writes 8 MB by 0.03); the interval is widened by the first and one of the others."""
+_TURN_SECONDS, _RECORDED_TURN_SECONDS, _FEWEST = 0.01, 0.004, 2
+"""Device time of a turn from which on its blocks are made shorter, and the trials they keep: others wait, and recorded
+kernels of 0.5 to 1 ms differ by 0.02 % from session to session (benchmarks/timing.py)."""
 _MOST_SECONDS = 3.0
 """Device time after which no further turn is taken."""
 BUFFER = 0.5e-3
@@ -65,9 +67,10 @@ overwritten caches and page tables cost it depends on where its memory lies, 2 t
 a short kernel has the GPU alone for is mostly these calls: one a trial from 40 us on, and five for a kernel of 39."""
 _MOST_CALLS, _MOST_RECORDED = 12, 24
 """Calls of a trial at most. Those that were recorded cost the host nothing."""
-RECORDED_MS = 2.0
-"""Milliseconds that a call of both sides together takes up to which trials are recorded: of longer ones a stream's
-launches are nothing, and torch keeps the memory of recorded calls apart."""
+RECORDED_MS = 50.0
+"""Milliseconds that a call of both sides together takes up to which trials are recorded: recording calls a forward six
+times, and makes it a graph. Of kernels above a millisecond a stream's launches are nothing on a quiet host; on a busy
+one their trials were off by 1 to 5 % where those that were recorded were not."""
 _CYCLES = 2.0e9
 """Clock of `torch.cuda._sleep`, at most: a little longer does no harm."""
 # Student's t, 0.975 quantile, for 1 to 30 degrees of freedom.
@@ -78,7 +81,10 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.2
 class Stopwatch:
     """Times calls in this process on the current GPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[], None] | None = None) -> None:
+        """`wait`: for what was called, in place of for all that the process has the GPU do: another thread of it may
+        record a graph, which torch does not survive if all is waited for meanwhile."""
+        self._wait = wait or torch.cuda.synchronize
         size = 2 * torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
         self._flush = torch.empty(size, dtype=torch.int8, device="cuda")
         self._queueing = 0.0
@@ -90,7 +96,7 @@ class Stopwatch:
         """Run each call some times; gives the milliseconds of one as a first block shows them."""
         for number in range(max(times, len(calls))):
             calls[number % len(calls)]()
-        torch.cuda.synchronize()
+        self._wait()
         first = min(self.block(calls, 3)) if times > 1 else 0.0
         self._runs = 0.0
         return first
@@ -128,7 +134,7 @@ class Stopwatch:
                 spare, busy, self._runs = spare - 1, 0.0, 0.0
             else:
                 kept.append((start, end))
-        torch.cuda.synchronize()
+        self._wait()
         times = [start.elapsed_time(end) / repeats for start, end in kept]
         host, self._runs = _middle(hosts) / each, 1e-3 * min(times)
         # Times near the host's own may be the host's: a call is long only if it is clearly longer.
@@ -146,16 +152,15 @@ class Stopwatch:
             torch.cuda._sleep(int(wait * _CYCLES))
         return busy + wait, until - busy <= MOST_SLEEP
 
-    def record(self, calls: Calls, repeats: int) -> cuda_graph.Recording | None:
-        """Trials of `repeats` calls, recorded; None where a graph cannot hold the calls."""
-        return cuda_graph.record(calls, self._flush, repeats)
+    def record(self, calls: Calls) -> cuda_graph.Recording | None:
+        """The calls, recorded; None where a graph cannot hold them."""
+        return cuda_graph.record(calls, self._flush)
 
-    @staticmethod
-    def back_to_back(calls: Calls, times: int) -> None:
+    def back_to_back(self, calls: Calls, times: int) -> None:
         """Run calls with nothing between, and wait for the last."""
         for number in range(times):
             calls[number % len(calls)]()
-        torch.cuda.synchronize()
+        self._wait()
 
 
 Block = Callable[[int], list[float]]
@@ -185,6 +190,7 @@ def interleave(
     milliseconds: float = 0.0,
     patience: Callable[[], bool] = lambda: True,
     calls: int = 1,
+    recorded: bool = False,
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Blocks of both, in turns, the order changing from turn to turn; more turns while the interval is wide.
 
@@ -198,7 +204,8 @@ def interleave(
     ours: list[list[float]] = []
     size, spent = preset.trials // preset.blocks, 0.0
     if milliseconds > 0:
-        size = min(size, max(_FEWEST, int(1e3 * _TURN_SECONDS / (calls * milliseconds))))
+        turn = _RECORDED_TURN_SECONDS if recorded else _TURN_SECONDS
+        size = min(size, max(_FEWEST, int(1e3 * turn / (calls * milliseconds))))
     while len(ours) < preset.blocks * preset.most:
         for block, into in ((reference, theirs), (candidate, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
             into.append(block(size))
@@ -227,7 +234,9 @@ def half_width(reference: list[list[float]], candidate: list[list[float]], prese
     return float(quantile * ratios.std(ddof=1) / math.sqrt(len(ratios)))
 
 
-def compare(reference: list[list[float]], candidate: list[list[float]], preset: Preset) -> Timing:
+def compare(
+    reference: list[list[float]], candidate: list[list[float]], preset: Preset, recorded: bool = False
+) -> Timing:
     """Speedup as the geometric mean of the turns' ratios of trimmed means, with a 95 % interval.
 
     Ratios of neighbours in time cancel the clock's and the temperature's drift. A single turn has no interval: low,
@@ -235,7 +244,9 @@ def compare(reference: list[list[float]], candidate: list[list[float]], preset: 
     """
     ratios = _log_ratios(reference, candidate, preset)
     middle = float(ratios.mean())
-    placement = PLACEMENT / min(_center(reference, preset), _center(candidate, preset))
+    placement = (RECORDED_PLACEMENT if recorded else PLACEMENT) / min(
+        _center(reference, preset), _center(candidate, preset)
+    )
     width = half_width(reference, candidate, preset) + SYSTEMATIC + placement if len(ratios) > 1 else 0.0
     return Timing(
         kind="measured",

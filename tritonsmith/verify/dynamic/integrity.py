@@ -54,6 +54,7 @@ _NAMESPACES = (
         "interpreter.together", "dynamic.counters", "dynamic.cover", "dynamic.hidden", "dynamic.hidden.Hidden",
         "dynamic.sampled", "dynamic.staying", "dynamic.staying.Stored", "dynamic.unrun", "launches.device",
         "launches.hosted", "launches.pointers", "launches.rehearsal", "process.building", "process.clocked",
+        "process.cuda_driver", "process.launching", "process.launching.Launcher",
         "process.ipc", "process.loading", "process.raised", "process.session", "process.session.Session",
         "process.sizeless", "process.wire",
     )),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from tritonsmith.verify import timing
+from tritonsmith.verify import cuda_graph, timing
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.dynamic.replay import refill
 from tritonsmith.verify.process import wire
@@ -34,12 +34,20 @@ def tune(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
 
 
 def record(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Record `forward` on each of the held inputs, and trials of it; answers whether that is possible."""
+    """Record `forward` on each of the held inputs; answers with what a call takes, roughly, where that is possible."""
     if session.stopwatch is None:
         raise RuntimeError("nothing is tuned")
-    recording = session.stopwatch.record(_calls(session), int(str(header["repeats"])))
+    calls = _calls(session)
+    recording = None if cuda_graph.waits(calls) else session.stopwatch.record(calls)
     session.recorded = (recording, session.outputs) if recording is not None else None
-    return {"recorded": recording is not None}, None
+    return {"milliseconds": recording.estimate if recording is not None else None}, None
+
+
+def make(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Make trials of so many recorded calls."""
+    if session.recorded is None:
+        raise RuntimeError("nothing is recorded")
+    return {"made": session.recorded[0].make(int(str(header["repeats"])))}, None
 
 
 def time(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:

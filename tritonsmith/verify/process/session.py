@@ -79,11 +79,11 @@ class Session:
 
     def warm(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Create the CUDA context and load what every candidate needs; a candidate's time has not begun."""
-        from tritonsmith.verify import cuda_graph
         from tritonsmith.verify.dynamic import cuda
+        from tritonsmith.verify.process import cuda_driver
 
         self.mode = "cuda"
-        cuda_graph.prepare()
+        cuda_driver.library()
         self.watch, self._guards = cuda.install(self.launches), cuda.Guards()
         cuda.touch(self._guards)
         self._guards.clear()

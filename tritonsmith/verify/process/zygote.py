@@ -6,6 +6,7 @@ every child: a training script without a main guard would start itself anew for 
 """
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -188,9 +189,12 @@ def _look_once() -> None:
 def _build_once() -> None:
     """Let each C extension of Triton's CUDA driver be compiled once for all runners, or once for a runner's life.
 
-    Its helper library is built here, if there is a GPU's driver to link; a launcher depends on argument types alone.
+    Its helper library is built here, if there is a GPU's driver to link; a launcher depends on argument types alone,
+    and is compiled for few (`launching`).
     """
     from triton.backends.nvidia import driver
+
+    from tritonsmith.verify.process.launching import Launcher
 
     build = driver.compile_module_from_src
     built: dict[str, object] = {}
@@ -201,6 +205,8 @@ def _build_once() -> None:
         return built[src]
 
     driver.compile_module_from_src = cached
+    if hasattr(driver, "make_launcher"):  # Triton 3.7 has one launcher for all
+        driver.CudaLauncher = functools.partial(Launcher, driver.CudaLauncher)  # type: ignore[misc]
     if Path("/dev/nvidiactl").exists():
         driver.CudaUtils()
 
