@@ -6,10 +6,11 @@ The same Triton kernel is the task's `Model`, run by the judge, and the candidat
 process, so every speedup but 1 is the timing's own error. Each session is a runner and inputs of its own. Three ways
 are compared on the same processes: `calibrated` as the verifier does it, `trimmed` (the source documents': 10 warm-ups,
 50 event-timed trials, 10 % trimmed at each end, reference first and candidate after, launches not hidden) and `single`
-(extension 4 off). Printed: the share of sessions whose speedup is within 1 % of 1, once as it was measured and once as
-it counts (1 where it is not significant), the coefficient of variation of the candidate's time over the sessions, and
-the share of sessions whose interval excludes 1. Each kernel has its first session before any has its second, and no
-second begins after the given minutes: how many there were is printed.
+(extension 4 off). The first records its trials as CUDA graphs, the others launch. Printed: the share of sessions whose
+speedup is within 1 % of 1, once as it was measured and once as it counts (1 where it is not significant), the
+coefficient of variation of the candidate's time over the sessions, the share of sessions whose interval excludes 1, and
+of those that were recorded. Each kernel has its first session before any has its second, and no second begins after the
+given minutes: how many there were is printed.
 """
 
 import contextlib
@@ -78,6 +79,8 @@ class Session:
     """As it counts; see `reward.counted`."""
     milliseconds: float
     significant: bool
+    recorded: bool
+    """Whether its trials were CUDA graphs."""
 
 
 def kernels(count: int) -> list[tuple[int, int]]:
@@ -104,7 +107,7 @@ def session(judge: Judge, size: int, repeats: int) -> dict[str, Session]:
     for way, result in _timings(judge, task, KERNEL.format(name="ModelNew", repeats=repeats)).items():
         speedup = result.speedup
         significant = speedup.low > 1 or speedup.high < 1
-        found[way] = Session(speedup.median, reward.counted(speedup), result.candidate_ms, significant)
+        found[way] = Session(speedup.median, reward.counted(speedup), result.candidate_ms, significant, result.recorded)
     return found
 
 
@@ -186,7 +189,8 @@ def show(console: Console, found: list[dict[str, list[Session]]]) -> None:
             f"in {_near(flat, counted=True):.1%} as it counts; "
             f"CV median {np.median(variations):.2%}, worst {max(variations):.2%}, "
             f"at most 1 % for {_share(v <= 0.01 for v in variations):.0%} of the kernels; "
-            f"significant in {_share(s.significant for s in flat):.1%}"
+            f"significant in {_share(s.significant for s in flat):.1%}; "
+            f"{_share(s.recorded for s in flat):.0%} of the sessions were recorded"
         )
 
 

@@ -64,8 +64,8 @@ def test_drift_that_both_sides_feel_cancels() -> None:
 
 def test_recorded_trials_need_a_narrower_interval_and_less_of_the_gpu() -> None:
     theirs, ours = timing.interleave(_clock(0.003, 1e-4, 0), _clock(0.003, 1e-4, 1), CALIBRATED)
-    wide, narrow = (timing.compare(theirs, ours, CALIBRATED, recorded=known).speedup for known in (False, True))
-    assert 1.01 < narrow.high < 1.03 < wide.high
+    wide, narrow = (timing.compare(theirs, ours, CALIBRATED, recorded=known) for known in (False, True))
+    assert 1.01 < narrow.speedup.high < 1.03 < wide.speedup.high and narrow.recorded and not wide.recorded
     long = [
         timing.interleave(_clock(0.5, 1e-4, 0), _clock(0.5, 1e-4, 1), CALIBRATED, 1.0, recorded=known)[0]
         for known in (False, True)

@@ -128,6 +128,8 @@ class Timing(_Data):
     """Floating-point operations of the task in one forward."""
     roofline_share: float | None = None
     """Time of the hardware's floor over the candidate's time, 0 to 1."""
+    recorded: bool = False
+    """Whether the trials were CUDA graphs, which no launch of the host's disturbs; else they ran from a stream."""
 
 
 class StageResult(_Data):

@@ -250,6 +250,7 @@ def compare(
     width = half_width(reference, candidate, preset) + SYSTEMATIC + placement if len(ratios) > 1 else 0.0
     return Timing(
         kind="measured",
+        recorded=recorded,
         reference_ms=_center(reference, preset),
         candidate_ms=_center(candidate, preset),
         speedup=Interval(median=math.exp(middle), low=math.exp(middle - width), high=math.exp(middle + width)),
