@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 
 from tritonsmith.tasks.format import seeded
 from tritonsmith.verify.cuda_graph import Recording, waits
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.gpu
 def _recorded(calls: Sequence[Callable[[], object]], repeats: int = 3) -> Recording | None:
     found = Stopwatch().record(calls)
     if found is not None:
-        assert found.make(repeats)
+        assert found.estimate() is not None and found.make(repeats)
     return found
 
 
@@ -33,7 +35,7 @@ def test_the_recorded_work_answers_to_contents_that_came_after_it() -> None:
     for place, tensor in enumerate(held):
         tensor.copy_(torch.randn_like(tensor))
         assert not torch.equal(outputs[place], torch.relu(tensor + 1.0))
-        found.replay(place)
+        found.cold(place)
         assert torch.equal(outputs[place], torch.relu(tensor + 1.0))
 
 
@@ -43,7 +45,7 @@ def test_an_answer_that_is_kept_is_an_old_one() -> None:
     found = _recorded([lambda: kept])
     assert found is not None
     x.copy_(torch.randn_like(x))
-    found.replay(0)
+    found.cold(0)
     assert not torch.equal(kept, torch.relu(x))
 
 
@@ -129,12 +131,46 @@ def test_what_was_recorded_keeps_the_memory_that_it_works_in() -> None:
     assert min(found.block(5)) > 0 and len(others) == 8
 
 
-def test_random_numbers_of_recorded_calls_are_other_ones_each_time() -> None:
-    outputs: list[torch.Tensor] = []
-    found = _recorded([lambda: outputs.append(torch.randn(64, device="cuda"))])
+def test_what_cannot_be_recorded_keeps_no_memory() -> None:
+    x = torch.randn(1 << 20, device="cuda")
+
+    def call() -> None:
+        torch.empty(1 << 26, device="cuda")
+        if torch.cuda.is_current_stream_capturing():
+            x.sum().item()
+
+    reserved = []
+    for _ in range(6):
+        assert _recorded([call]) is None
+        torch.cuda.empty_cache()
+        reserved.append(torch.cuda.memory_reserved())
+    assert reserved[-1] - reserved[0] < 1 << 26
+
+
+@triton.jit
+def _remembering(x_ptr, kept_ptr, y_ptr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    differs = tl.sum((x != tl.load(kept_ptr + offsets)).to(tl.int32), axis=0)
+    if differs > 0:
+        y = x
+        for _ in range(20000):
+            y = y * 0.999 + 0.5
+        tl.store(y_ptr + offsets, y)
+        tl.store(kept_ptr + offsets, x)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_who_keeps_answers_by_contents_takes_longer_on_new_ones(keeps: bool) -> None:
+    x, kept, y = (torch.zeros(1 << 16, device="cuda") for _ in range(3))
+
+    def call() -> None:
+        if not keeps:
+            kept.fill_(-1.0)
+        _remembering[(64,)](x, kept, y, BLOCK=1024)
+
+    found = _recorded([call], 1)
     assert found is not None
-    found.replay(0)
-    before = outputs[-1].clone()
-    found.replay(0)
-    assert not torch.equal(before, outputs[-1])
-    assert torch.randn(8, device="cuda").isfinite().all()
+    x.copy_(torch.rand_like(x))
+    first, second = found.cold(0)
+    assert first > 3 * second if keeps else second == pytest.approx(first, rel=0.2)

@@ -69,7 +69,7 @@ def test_the_driver_gets_the_grid_the_threads_and_the_values(monkeypatch: pytest
         seen.extend([function.value, sizes, shared, stream.value, values, extra])  # type: ignore[union-attr]
         return 0
 
-    monkeypatch.setattr(launching, "library", lambda: SimpleNamespace(cuLaunchKernel=launch))
+    monkeypatch.setattr(launching, "_launch", lambda: launch)
     hooks: list[object] = []
     src = SimpleNamespace(signature={"n": "i32"})
     launcher = Launcher(lambda *_: pytest.fail("Triton's own was made"), src, PLAIN)
@@ -80,7 +80,7 @@ def test_the_driver_gets_the_grid_the_threads_and_the_values(monkeypatch: pytest
 
 
 def test_what_the_driver_refuses_is_tritons_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launching, "library", lambda: SimpleNamespace(cuLaunchKernel=lambda *_: 700))
+    monkeypatch.setattr(launching, "_launch", lambda: lambda *_: 700)
 
     def own(*_: object) -> object:
         raise RuntimeError("Triton Error [CUDA]: an illegal memory access was encountered")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tritonsmith.types import Timing
+from tritonsmith.types import Finding, Timing
 from tritonsmith.verify import cuda_graph, measure, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.measure import Subject
@@ -174,8 +174,8 @@ class Doubling(nn.Module):
 class Runner:
     """A candidate's process, twice as fast; notes what is asked and how the GPU is had meanwhile."""
 
-    def __init__(self, machine: Machine, gpu: Gpu, wrong: bool, records: bool) -> None:
-        self._machine, self._gpu, self._wrong, self._records = machine, gpu, wrong, records
+    def __init__(self, machine: Machine, gpu: Gpu, wrong: bool, records: bool, keeps: str) -> None:
+        self._machine, self._gpu, self._wrong, self._records, self._keeps = machine, gpu, wrong, records, keeps
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
         self.trials = self.recorded = 0
@@ -187,6 +187,7 @@ class Runner:
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
             "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
             "make": lambda: ({"made": True}, None),
+            "cold": lambda: ({"milliseconds": [0.044, 0.004 if _how(self._gpu) in self._keeps else 0.043]}, None),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
             "timed": lambda: ({}, (3 if self._wrong else 2) * self._held[cast(int, header["set"])][0]),
@@ -227,12 +228,18 @@ def _how(gpu: Gpu) -> str:
 
 
 def _measured(
-    machine: Machine, folder: Path, how: Preset, wrong: bool = False, records: bool = True, remembers: bool = False
+    machine: Machine,
+    folder: Path,
+    how: Preset,
+    wrong: bool = False,
+    records: bool = True,
+    remembers: bool = False,
+    keeps: str = "",
 ) -> tuple[object, Runner]:
     gpu = Gpu(0, Part(folder), memory=1)
     with gpu.shared():
         pass
-    runner = Runner(machine, gpu, wrong, records)
+    runner = Runner(machine, gpu, wrong, records, keeps)
     talk = cast(Conversation, runner)
     model = Doubling(machine)
     subject = Subject(
@@ -274,10 +281,13 @@ def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
 class Recorded:
     """Trials as a graph makes them: the host only begins one."""
 
-    estimate = 0.040
-
     def __init__(self, machine: Machine) -> None:
         self._machine, self._repeats = machine, 1
+
+    @staticmethod
+    def estimate() -> float:
+        """Milliseconds of a call."""
+        return 0.040
 
     def make(self, repeats: int) -> bool:
         """Make trials of so many calls."""
@@ -303,15 +313,31 @@ def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, 
     found, runner = _measured(recording, tmp_path, CALIBRATED)
     assert isinstance(found, Timing) and found.recorded and runner.recorded == runner.trials >= CALIBRATED.trials
     ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
-    assert ways["record"] == ways["replay"] == {"shared"} and ways["time"] == {"alone"}
+    assert ways["record"] == ways["cold"] == {"shared"} and ways["time"] == {"alone"}
+    assert [what for what, _ in runner.asked].count("timed") == 3
 
 
-def test_where_one_side_is_not_recorded_neither_is(recording: Machine, tmp_path: Path) -> None:
+def test_a_recorded_answer_that_is_wrong_is_found(recording: Machine, tmp_path: Path) -> None:
+    found, _ = _measured(recording, tmp_path, CALIBRATED, wrong=True)
+    assert isinstance(found, measure.Mismatch)
+
+
+def test_what_takes_longer_on_new_contents_than_on_the_same_keeps_answers(recording: Machine, tmp_path: Path) -> None:
+    found, _ = _measured(recording, tmp_path, CALIBRATED, keeps="shared alone")
+    assert isinstance(found, Finding) and found.rule == "cache"
+
+
+def test_what_others_kept_waiting_is_asked_again_alone(recording: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(recording, tmp_path, CALIBRATED, keeps="shared")
+    assert isinstance(found, Timing) and ("cold", "alone") in runner.asked
+
+
+def test_a_reference_is_recorded_where_its_candidate_cannot_be(recording: Machine, tmp_path: Path) -> None:
     found, runner = _measured(recording, tmp_path, CALIBRATED, records=False)
     assert (
         isinstance(found, Timing) and not found.recorded and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
     )
-    assert "replay" not in dict(runner.asked)
+    assert "cold" not in dict(runner.asked) and found.reference_ms == pytest.approx(0.040)
 
 
 def test_nothing_is_recorded_of_a_reference_that_remembers(recording: Machine, tmp_path: Path) -> None:

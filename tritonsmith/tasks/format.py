@@ -220,6 +220,11 @@ def used(model: nn.Module, calls: Iterable[Sequence[object]]) -> nn.Module:
     return fresh
 
 
+def draws(model: nn.Module) -> bool:
+    """Whether a reference may draw random numbers in its forward: `forward` has not seen that it draws none."""
+    return type(model).forward.__code__.co_filename not in _draws_nothing
+
+
 # Files, as `TaskModule.of` names them by their text, of references whose forward leaves torch's generators alone.
 _draws_nothing: set[str] = set()
 

@@ -29,7 +29,7 @@ import torch
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.errors import UserError
 from tritonsmith.types import Candidate, Task, Verdict
-from tritonsmith.verify import cache
+from tritonsmith.verify import cache, cuda_graph
 from tritonsmith.verify.court import Court
 from tritonsmith.verify.crew import Crew
 from tritonsmith.verify.process import gpu, scratch
@@ -266,7 +266,8 @@ def _end_if_spoiled() -> None:
     if not torch.cuda.is_initialized():
         return
     try:
-        torch.cuda.synchronize()
+        with cuda_graph.recording:
+            torch.cuda.synchronize()
     except RuntimeError:
         os._exit(1)
 
@@ -288,7 +289,8 @@ def _run(control: Connection, seats: Sequence[Connection]) -> None:
                 with contextlib.suppress(Exception):  # whoever judges the first candidate tells of it
                     courts.court(str(asked["prepare"]))
                     for gpu in range(len(place.gpus)):
-                        torch.cuda.synchronize(gpu)  # creates the context
+                        with cuda_graph.recording:
+                            torch.cuda.synchronize(gpu)  # creates the context
             elif "forget" in asked:
                 courts.forget(str(asked["forget"]))
             else:

@@ -36,8 +36,8 @@ def compiled_ms(
     how: timing.Preset,
     kept: Path | None,
 ) -> float | None:
-    """Milliseconds of the compiled reference on the device, `recorded` if the others were; None where it does not
-    compile."""
+    """Milliseconds of the compiled reference on the device, `recorded` if the others were and it can be; None where it
+    does not compile."""
     key = _key(task, how, recorded)
     with _compiling:
         if key not in _known and kept is not None:
@@ -68,9 +68,11 @@ def _measure(
         if isinstance(error, torch.OutOfMemoryError):
             raise
         return None
-    recording = watch.record(calls) if recorded else None
-    if recording is not None and not recording.make(timing.calls_a_trial(recording.estimate, recorded=True)):
-        recording = None
+    with gpu.shared():
+        recording = watch.record(calls) if recorded else None
+        ms = recording.estimate() if recording is not None else None
+        if recording is None or ms is None or not recording.make(timing.calls_a_trial(ms, recorded=True)):
+            recording = None
     repeats = timing.calls_a_trial(estimate) if how.hide else 1
     with gpu.alone():
         if recording is not None:

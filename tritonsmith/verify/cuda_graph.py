@@ -20,6 +20,7 @@ import torch
 
 from tritonsmith.tasks.format import undrawn
 from tritonsmith.verify.process.cuda_driver import call as call_driver
+from tritonsmith.verify.process.cuda_driver import library
 
 Calls = Sequence[Callable[[], object]]
 
@@ -59,8 +60,8 @@ class Trial:
         return self._events[0].elapsed_time(self._events[1])
 
     def __del__(self) -> None:
-        if self._exec:
-            call_driver("cuGraphExecDestroy", self._exec)
+        if self._exec:  # whatever the driver says to it: nobody waits for an answer
+            library()["cuGraphExecDestroy"](self._exec)
 
 
 class Recording:
@@ -70,17 +71,14 @@ class Recording:
         """`memory` is kept for as long as the graphs, which know nothing but its addresses."""
         self._graphs, self._flush, self._memory = graphs, flush, memory
         self._trials: list[Trial] = []
+        self._cold: list[Trial] = []
         self._next, self._repeats = 0, 1
-        self.estimate = 0.0
-        """Milliseconds of a call, roughly: other processes may have had the device."""
 
-    def begin(self) -> bool:
-        """Find out what a call takes; whether the driver makes trials."""
+    def estimate(self) -> float | None:
+        """Milliseconds of a call, roughly: other processes may have the device meanwhile. None where the driver makes
+        no trials."""
         brief = self._all() < _BRIEF_MS * len(self._graphs)
-        if not self.make(_ROUNDS * len(self._graphs) if brief else 1):
-            return False
-        self.estimate = min(self.block(_TRIALS))
-        return True
+        return min(self.block(_TRIALS)) if self.make(_ROUNDS * len(self._graphs) if brief else 1) else None
 
     def _all(self) -> float:
         """Milliseconds that all calls take one after the other, by torch's own replay, which alone gives a call that
@@ -100,14 +98,16 @@ class Recording:
         calls, overwrites = [graph.raw_cuda_graph() for graph in self._graphs], self._flush.raw_cuda_graph()
         self._next, self._repeats = 0, repeats
         try:
-            self._trials = [
-                Trial(
-                    [overwrites, *(calls if repeats > 1 else [])],
-                    [calls[(first + number) % len(calls)] for number in range(repeats)],
-                )
-                for first in range(len(calls) if repeats < len(calls) else 1)
-            ]
-            for trial in self._trials:  # the first run of a graph brings it to the device
+            self._cold = [Trial([overwrites], [call]) for call in calls]
+            self._trials = (
+                self._cold
+                if repeats == 1
+                else [
+                    Trial([overwrites, *calls], [calls[(first + number) % len(calls)] for number in range(repeats)])
+                    for first in range(len(calls) if repeats < len(calls) else 1)
+                ]
+            )
+            for trial in {*self._cold, *self._trials}:  # the first run of a graph brings it to the device
                 trial.run()
         except OSError:  # no memory is left for them, for example
             self._trials = []
@@ -121,22 +121,26 @@ class Recording:
             self._next = (self._next + 1) % len(self._trials)
         return times
 
-    def replay(self, number: int) -> None:
-        """Run a call once as it was recorded; what it gave then has the new answer when this returns."""
-        self._graphs[number].replay()
-        torch.cuda.current_stream().synchronize()
+    def cold(self, number: int) -> list[float]:
+        """Milliseconds of one call, twice, the caches overwritten before each; what the call gave when it was recorded
+        has the new answer then. Who keeps answers by contents takes longer at the first."""
+        return [self._cold[number].run() for _ in range(2)]
 
 
 def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:
-    """Record each of the calls, which were called before; None where a graph cannot hold one of them.
+    """Record each of the calls, which were called before; None where a graph cannot hold one of them, or no memory is
+    left for it beside what the calls took before.
 
     Overwriting `buffer` overwrites the caches.
     """
     torch.cuda.current_stream().synchronize()
     stream = _aside()
     with torch.cuda.stream(stream):
-        for call in calls:  # libraries set themselves up for a stream in their first call there, which waits
-            call()
+        try:
+            for call in calls:  # libraries set themselves up for a stream in their first call there, which waits
+                call()
+        except torch.OutOfMemoryError:
+            return None
         stream.synchronize()
         pool = torch.cuda.graph_pool_handle()
         graphs: list[torch.cuda.CUDAGraph] = []
@@ -144,8 +148,7 @@ def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:
             if (graph := _recorded(call, pool)) is None:
                 return None
             graphs.append(graph)
-    found = Recording(graphs[1:], graphs[0], (buffer, calls))
-    return found if found.begin() else None
+    return Recording(graphs[1:], graphs[0], (buffer, calls))
 
 
 def waits(calls: Calls) -> bool:
@@ -166,17 +169,28 @@ def waits(calls: Calls) -> bool:
 
 recording = threading.RLock()
 """Held while calls are recorded, and by whoever waits for all that the process has the GPU do, which CUDA forbids
-meanwhile."""
+meanwhile. Torch frees no memory for others then: who asks for more than there is is refused at once."""
+_PATIENCE = 1.0
+"""Seconds that a recording waits for others; compiling takes minutes."""
 _unfinished: list[torch.cuda.CUDAGraph] = []
 """Graphs whose recording failed: torch's allocators may still ask them."""
 
 
 def _recorded(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.CUDAGraph | None:
     """A call on the current stream as a graph that keeps what it may be copied from."""
+    if not recording.acquire(timeout=_PATIENCE):
+        return None
+    try:
+        return _captured(call, pool)
+    finally:
+        recording.release()
+
+
+def _captured(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.CUDAGraph | None:
     device = torch.cuda.current_device()
     generator = torch.cuda.default_generators[device]
     # Other threads go on meanwhile; one that drew random numbers would be refused.
-    with recording, undrawn():
+    with undrawn():
         before = generator.clone_state()
         graph, held = torch.cuda.CUDAGraph(keep_graph=True), True
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")  # type: ignore[arg-type]
@@ -190,6 +204,7 @@ def _recorded(call: Callable[[], object], pool: tuple[int, int]) -> torch.cuda.C
             # Torch leaves the generator and the allocators in the middle of it.
             _unfinished.append(graph)
             torch._C._cuda_endAllocateToPool(device, pool)
+            torch._C._cuda_releasePool(device, pool)
             generator.graphsafe_set_state(before)
             held = False
     return graph if held else None

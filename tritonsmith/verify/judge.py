@@ -4,9 +4,10 @@ It runs the task's code, never the candidate's. What a runner answers is data of
 are in `trial`, the talk with a runner in `conversation`.
 """
 
-import threading
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 
@@ -91,7 +92,8 @@ class Judge:
         if self.gpu is None:
             return self._judge(task, candidate, began)[0]
         # A stream of its own: on the default one, candidates that are judged side by side would wait for each other.
-        with torch.cuda.device(self.gpu.index), torch.cuda.stream(_stream(self.gpu.index)):
+        gpu = self.gpu.index
+        with torch.cuda.device(gpu), _stream(gpu) as stream, torch.cuda.stream(stream):
             verdict, wanting = self._judge(task, candidate, began)
             if wanting:
                 # What others took says nothing of this one.
@@ -192,12 +194,20 @@ class Judge:
             self._idle.close()
 
 
-_streams = threading.local()
+_streams: dict[int, list[torch.cuda.Stream]] = defaultdict(list)
+"""Those that no thread has, by GPU. Torch has 32, which it gives out in turns: of two threads with the same one, each
+would wait for the other's work, and record it."""
 
 
-def _stream(gpu: int) -> torch.cuda.Stream:
-    """This thread's stream on a GPU."""
-    known: dict[int, torch.cuda.Stream] = _streams.__dict__.setdefault("by_gpu", {})
-    if gpu not in known:
-        known[gpu] = torch.cuda.Stream(gpu)
-    return known[gpu]
+@contextmanager
+def _stream(gpu: int) -> Iterator[torch.cuda.Stream]:
+    """A stream on a GPU that no other thread has."""
+    free = _streams[gpu]
+    try:
+        stream = free.pop()
+    except IndexError:
+        stream = torch.cuda.Stream(gpu)
+    try:
+        yield stream
+    finally:
+        free.append(stream)

@@ -1,22 +1,24 @@
 """The timing stage on a GPU: reference and candidate take turns, and what was timed is checked.
 
 The reference runs in the judge's process, the candidate in its own; each times its own device work. The judge's clock
-stands behind the candidate's: a runner that claims less than its turn can have taken is found out, and the output of
-a timed call, on values that were never shown before, is compared with the truth. Short calls are recorded where both
-sides can be; the output compared is then that of the recorded work, so what is timed is what answers.
+stands behind the candidate's: a runner that claims much less than its turn took is found out (see `_CLOCK_SLACK`), and
+the output of a timed call, on values that were never shown before, is compared with the truth. Short calls are recorded
+where they can be; the outputs compared are then those of the recorded work, and what takes longer on new contents than
+on the same once more keeps answers.
 """
 
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
-from tritonsmith.tasks.format import undrawn
+from tritonsmith.tasks.format import draws, undrawn
 from tritonsmith.types import Finding, Mismatch, Timing
 from tritonsmith.verify import cuda_graph, numerics, timing
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
@@ -30,6 +32,10 @@ _QUESTIONS = 3
 _SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
 """Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
 device time they may have."""
+_LOOKS, _LOOKS_ALONE = 2, 7
+"""Calls on new contents that are held against calls on the same, beside others and alone."""
+_LONGER, _LONGER_MS = 1.5, 0.005
+"""How much longer one of the former takes, at least, where answers are kept: a factor, and milliseconds."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
 waking up. A forged time below this is not found out here, only by the process's integrity check."""
@@ -79,18 +85,19 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
         # are added where a clock is doubted, which must be like the others; calls as a user sees them.
         theirs, ours = timing.interleave(
-            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, turns.recorded
+            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, reference.recorded
         )
         turns.make_sure()
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
-    compiled = subject.compiled(model, sets, turns.recorded) if subject.compiled is not None else None
+    compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
     # The truth needs the memory, and after it the runner does.
     reference.clear()
     sets.clear()
     if turns.doubt is not None:
         return turns.doubt
-    if (mismatch := _answered(subject, gpu, model, turns.recorded)) is not None:
-        return mismatch
+    wrong = _answered(subject, gpu, model) if not turns.recorded else _kept(subject, gpu) or _replayed(subject, model)
+    if wrong is not None:
+        return wrong
     found = timing.compare(theirs, ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
     if walls is not None:
         found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
@@ -111,20 +118,40 @@ def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
 def _sides(
     subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]
 ) -> tuple["Reference", "Turns", float]:
-    """Both sides, warmed up and recorded where both can be, and the milliseconds of a call of both, roughly."""
-    with undrawn():  # others may record their reference while this one's calls draw, which is refused
+    """Both sides, warmed up and recorded where they can be, and the milliseconds of a call of both, roughly."""
+    # Others may record their reference meanwhile: whose calls draw is refused.
+    with undrawn() if draws(model) else nullcontext():
         reference = Reference(model, sets, how)
     reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-    estimates = [reference.estimate, _number(reply.get("milliseconds"))]
-    both = sum(estimates)
-    short = how.hide and len(sets) > 1 and both <= timing.RECORDED_MS
-    recorded = short and subject.recordable and not subject.remembers and _recorded(subject.talk, reference)
-    if not recorded:
-        reference.repeats = timing.calls_a_trial(min(estimates)) if how.hide else 1
-    return reference, Turns(subject.talk, reference, how, reference.repeats, recorded), both
+    theirs, ours = reference.estimate, _number(reply.get("milliseconds"))
+    short = how.hide and len(sets) > 1 and theirs + ours <= timing.RECORDED_MS
+    recorded = False
+    if short and subject.recordable and not subject.remembers:
+        theirs, ours, recorded = _recorded(subject.talk, reference, theirs, ours)
+    if not reference.recorded:
+        reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
+    return reference, Turns(subject.talk, reference, how, reference.repeats, recorded), theirs + ours
 
 
-def _answered(subject: Subject, gpu: Gpu, model: nn.Module, recorded: bool) -> Mismatch | None:
+def _recorded(talk: Conversation, reference: "Reference", theirs: float, ours: float) -> tuple[float, float, bool]:
+    """Record both sides' calls and make trials of them. Gives what a call takes, roughly, and whether the candidate's
+    are recorded.
+
+    A reference is recorded where a candidate cannot be: launches from a stream take longer, and whoever avoids to be
+    recorded must not gain by it. A candidate is not where its reference cannot be, for the same reason.
+    """
+    if (known := reference.record()) is None:
+        return theirs, ours, False
+    told = _number(talk.ask("cuda", {"do": "record"})[0].get("milliseconds"))
+    repeats = timing.calls_a_trial(min(known, told or ours), recorded=True)
+    if not reference.make(repeats):
+        reference.forget()
+        return theirs, ours, False
+    made = bool(told) and talk.ask("cuda", {"do": "make", "repeats": repeats})[0].get("made") is True
+    return known, told or ours, made
+
+
+def _answered(subject: Subject, gpu: Gpu, model: nn.Module) -> Mismatch | None:
     """What is wrong with the output of one more timed call, of other values where one set was."""
     talk, number, trials = subject.talk, secrets.randbelow(subject.sets), subject.sets
     with subject.beside():
@@ -135,25 +162,58 @@ def _answered(subject: Subject, gpu: Gpu, model: nn.Module, recorded: bool) -> M
         truth = subject.truth(model, inputs)
         gpu.tidy()
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-        if recorded:
-            talk.ask("cuda", {"do": "replay", "set": number})
-        else:
-            talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False, "recorded": False})
-        room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
-        _, output = talk.ask("cuda", {"do": "timed", "set": number}, None, room)
-        return numerics.compare(truth, output, "while it was timed")
+        talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False, "recorded": False})
+        return _compared(subject, truth, number)
 
 
-def _recorded(talk: Conversation, reference: "Reference") -> bool:
-    """Record both sides' calls and make trials of them; whether that is possible."""
-    if (theirs := reference.record()) is None:
-        return False
-    if ours := _number(talk.ask("cuda", {"do": "record"})[0].get("milliseconds")):
-        repeats = timing.calls_a_trial(min(theirs, ours), recorded=True)
-        if reference.make(repeats) and talk.ask("cuda", {"do": "make", "repeats": repeats})[0].get("made") is True:
-            return True
-    reference.forget()
-    return False
+def _replayed(subject: Subject, model: nn.Module) -> Mismatch | None:
+    """What is wrong with the outputs of what was recorded, when all sets hold values that were not there then."""
+    with subject.beside():
+        inputs = subject.draw()
+        truth = subject.truth(model, inputs)
+        for number in sorted(range(subject.sets), key=lambda _: secrets.randbits(32)):
+            subject.talk.ask("cuda", {"do": "hold", "set": number}, inputs)
+            subject.talk.ask("cuda", {"do": "cold", "set": number})
+            if (mismatch := _compared(subject, truth, number)) is not None:
+                return mismatch
+    return None
+
+
+def _compared(subject: Subject, truth: numerics.Truth, number: int) -> Mismatch | None:
+    room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
+    _, output = subject.talk.ask("cuda", {"do": "timed", "set": number}, None, room)
+    return numerics.compare(truth, output, "while it was timed")
+
+
+def _kept(subject: Subject, gpu: Gpu) -> Finding | None:
+    """Whether a recorded call takes longer on new contents than once more on the same ones: it keeps answers.
+
+    Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
+    share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
+    """
+    with subject.beside():
+        new, same = _cold(subject, _LOOKS)
+    if not min(new) > _LONGER * min(same) + _LONGER_MS:
+        return None
+    with gpu.alone():
+        new, same = _cold(subject, _LOOKS_ALONE)
+    first, second = float(np.median(new)), float(np.median(same))
+    if not first > _LONGER * second + _LONGER_MS:
+        return None
+    message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us once more on the same"
+    return Finding(rule="cache", message=message)
+
+
+def _cold(subject: Subject, times: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of so many calls on new contents, and of calls on the same ones thereafter."""
+    new, same, number = [], [], secrets.randbelow(subject.sets)
+    for _ in range(times):
+        subject.talk.ask("cuda", {"do": "hold", "set": number}, subject.draw())
+        told = subject.talk.ask("cuda", {"do": "cold", "set": number})[0].get("milliseconds")
+        first, second = told if isinstance(told, list) and len(told) == 2 else (0.0, 0.0)
+        new.append(_number(first))
+        same.append(_number(second))
+    return new, same
 
 
 class Reference:
@@ -177,10 +237,18 @@ class Reference:
 
         return call
 
+    @property
+    def recorded(self) -> bool:
+        """Whether its trials are recorded ones."""
+        return self._recording is not None
+
     def record(self) -> float | None:
         """Record the calls; gives the milliseconds of one, roughly, or None where that is not possible."""
         self._recording = self._stopwatch.record(self._calls)
-        return self._recording.estimate if self._recording is not None else None
+        estimate = self._recording.estimate() if self._recording is not None else None
+        if estimate is None:
+            self.forget()
+        return estimate
 
     def make(self, repeats: int) -> bool:
         """Make trials of so many recorded calls; whether that is possible."""

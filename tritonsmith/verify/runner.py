@@ -40,7 +40,7 @@ def main(channel: socket.socket) -> None:
         "record": partial(clocked.record, session),
         "make": partial(clocked.make, session),
         "time": partial(clocked.time, session),
-        "replay": partial(clocked.replay, session),
+        "cold": partial(clocked.cold, session),
         "wall": partial(clocked.wall, session),
         "timed": partial(clocked.timed, session),
         "release": session.release,

@@ -41,7 +41,8 @@ _NAMESPACES = (
     "triton.language.standard", "triton.language.tensor", "triton.language.semantic", "builtins", "time", "random",
     "random.Random", "gc", "sys", "os", "io", "json", "math", "socket", "socket.socket", "struct", "threading",
     "threading.Thread", "importlib", "linecache", "inspect", "traceback", "operator", "functools", "numpy",
-    "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes",
+    "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes", "ctypes.CDLL", "torch.cuda.graphs",
+    "torch.cuda.graphs.CUDAGraph",
     *(f"tritonsmith.verify.{name}" for name in (
         "runner", "timing", "timing.Stopwatch", "cuda_graph", "cuda_graph.Recording", "cuda_graph.Trial",
         "dynamic.cuda", "dynamic.cuda.Guards", "dynamic.cuda.Watch",

@@ -39,15 +39,18 @@ def record(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
         raise RuntimeError("nothing is tuned")
     calls = _calls(session)
     recording = None if cuda_graph.waits(calls) else session.stopwatch.record(calls)
-    session.recorded = (recording, session.outputs) if recording is not None else None
-    return {"milliseconds": recording.estimate if recording is not None else None}, None
+    estimate = recording.estimate() if recording is not None else None
+    session.recorded = (recording, session.outputs) if recording is not None and estimate is not None else None
+    return {"milliseconds": estimate}, None
 
 
 def make(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
     """Make trials of so many recorded calls."""
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
-    return {"made": session.recorded[0].make(int(str(header["repeats"])))}, None
+    if not (made := session.recorded[0].make(int(str(header["repeats"])))):
+        session.recorded = None
+    return {"made": made}, None
 
 
 def time(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
@@ -68,13 +71,12 @@ def wall(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
     return {"ok": True}, None
 
 
-def replay(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Run once what was recorded on one of the held sets."""
+def cold(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
+    """Run twice what was recorded on one of the held sets; answers with the milliseconds of both."""
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
     recording, session.outputs = session.recorded
-    recording.replay(int(str(header["set"])))
-    return {"ok": True}, None
+    return {"milliseconds": recording.cold(int(str(header["set"])))}, None
 
 
 def timed(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:

@@ -12,6 +12,7 @@ def library() -> ctypes.CDLL:
 
 def call(function: str, *arguments: object) -> None:
     """Call one of its functions; raises OSError with the driver's number where it fails."""
-    status = getattr(library(), function)(*arguments)
+    # By its name, anew: an attribute of the library could be somebody's by now.
+    status = library()[function](*arguments)
     if status != 0:
         raise OSError(status, f"{function} fails")
