@@ -179,6 +179,7 @@ class Runner:
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
         self.trials = self.recorded = 0
+        self.colds: list[int] = []
 
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
@@ -187,7 +188,7 @@ class Runner:
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
             "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
             "make": lambda: ({"made": True}, None),
-            "cold": lambda: ({"milliseconds": [0.044, 0.004 if _how(self._gpu) in self._keeps else 0.043]}, None),
+            "cold": lambda: ({"milliseconds": self._cold(header)}, None),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
             "timed": lambda: ({}, (3 if self._wrong else 2) * self._held[cast(int, header["set"])][0]),
@@ -204,6 +205,11 @@ class Runner:
         self.trials += trials if header["hide"] else 0
         self.recorded += trials if header["recorded"] else 0
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
+
+    def _cold(self, header: dict[str, object]) -> list[float]:
+        again = 0.004 if _how(self._gpu) in self._keeps else 0.043
+        self.colds.append(cast(int, header["times"]))
+        return [0.044, *[again] * (self.colds[-1] - 1)]
 
     def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
         if number is None:
@@ -314,7 +320,7 @@ def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, 
     assert isinstance(found, Timing) and found.recorded and runner.recorded == runner.trials >= CALIBRATED.trials
     ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
     assert ways["record"] == ways["cold"] == {"shared"} and ways["time"] == {"alone"}
-    assert [what for what, _ in runner.asked].count("timed") == 3
+    assert [what for what, _ in runner.asked].count("timed") == 3 and runner.colds[-3:] == [1, 1, 1]
 
 
 def test_a_recorded_answer_that_is_wrong_is_found(recording: Machine, tmp_path: Path) -> None:

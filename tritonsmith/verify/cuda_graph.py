@@ -121,10 +121,10 @@ class Recording:
             self._next = (self._next + 1) % len(self._trials)
         return times
 
-    def cold(self, number: int) -> list[float]:
-        """Milliseconds of one call, twice, the caches overwritten before each; what the call gave when it was recorded
-        has the new answer then. Who keeps answers by contents takes longer at the first."""
-        return [self._cold[number].run() for _ in range(2)]
+    def cold(self, number: int, times: int) -> list[float]:
+        """Milliseconds of one call, so many times, the caches overwritten before each; what the call gave when it was
+        recorded has the last one's answer then."""
+        return [self._cold[number].run() for _ in range(times)]
 
 
 def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:

@@ -72,11 +72,11 @@ def wall(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
 
 
 def cold(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Run twice what was recorded on one of the held sets; answers with the milliseconds of both."""
+    """Run so many times what was recorded on one of the held sets; answers with the milliseconds of each."""
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
     recording, session.outputs = session.recorded
-    return {"milliseconds": recording.cold(int(str(header["set"])))}, None
+    return {"milliseconds": recording.cold(int(str(header["set"])), int(str(header["times"])))}, None
 
 
 def timed(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
