@@ -39,6 +39,8 @@ class Watch:
     """By kernel and specialisation: what `types.KernelStats` holds of it."""
     lines: int = 0
     """Key lines of the intermediate code that are wanted of each."""
+    said: list[tuple[object, ...]] | None = None
+    """What launches are given besides tensors, where that is noted."""
     tuners: list[Any] = field(default_factory=list)
     """Autotuners that took a configuration in turn and have not measured yet."""
 
@@ -80,6 +82,9 @@ def install(launches: Launches) -> Watch:
         arguments.check(launches, self.__name__, [*args, *kwargs.values()])
         arguments.check_globals(launches, self.__name__, self)
         arguments.check_waits(launches, self.__name__, self, kwargs)
+        if watch.said is not None:
+            plain = (one for one in (*args, grid, *kwargs.values()) if isinstance(one, (bool, int, float, str, tuple)))
+            watch.said.append((self.__name__, *plain))
         try:
             kernel = launch(self, *args, grid=grid, warmup=warmup or watch.phase == "compile", **kwargs)
         except CompilationError as error:

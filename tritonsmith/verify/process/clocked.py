@@ -34,11 +34,19 @@ def tune(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
 
 
 def record(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Record `forward` on each of the held inputs; answers with what a call takes, roughly, where that is possible."""
-    if session.stopwatch is None:
+    """Record `forward` on each of the held inputs; answers with what a call takes, roughly, where that is possible.
+
+    It is not where a forward waits, or tells its kernels another number each time, which a recorded call would not.
+    """
+    if session.stopwatch is None or session.watch is None:
         raise RuntimeError("nothing is tuned")
-    calls = _calls(session)
-    recording = None if cuda_graph.waits(calls) else session.stopwatch.record(calls)
+    calls, said = _calls(session), []
+    for _ in range(2):
+        session.watch.said = []
+        calls[0]()
+        said.append(session.watch.said)
+    session.watch.said = None
+    recording = None if said[0] != said[1] or cuda_graph.waits(calls) else session.stopwatch.record(calls)
     estimate = recording.estimate() if recording is not None else None
     session.recorded = (recording, session.outputs) if recording is not None and estimate is not None else None
     return {"milliseconds": estimate}, None

@@ -1,0 +1,40 @@
+"""A candidate's side of its timing: which calls are recorded."""
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tritonsmith.verify import cuda_graph
+from tritonsmith.verify.process import clocked
+from tritonsmith.verify.process.session import Session
+
+
+def _session(numbers: list[int]) -> Session:
+    """One whose candidate tells its kernel the next of the numbers at each call."""
+    watch = SimpleNamespace(said=None)
+
+    def model(_: object) -> int:
+        if watch.said is not None:
+            watch.said.append(("kernel", numbers.pop(0)))
+        return 1
+
+    recording = SimpleNamespace(estimate=lambda: 0.5)
+    stopwatch = SimpleNamespace(record=lambda calls: recording)
+    return cast(
+        Session,
+        SimpleNamespace(stopwatch=stopwatch, watch=watch, held=[[0], [1]], outputs=[], model=model, recorded=None),
+    )
+
+
+def test_calls_that_tell_their_kernels_the_same_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_graph, "waits", lambda calls: False)
+    session = _session([7, 7])
+    assert clocked.record(session, {}, None)[0] == {"milliseconds": 0.5}
+    assert session.recorded is not None and session.watch is not None and session.watch.said is None
+
+
+def test_calls_that_tell_their_kernels_another_number_each_time_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_graph, "waits", lambda calls: False)
+    session = _session([7, 8])
+    assert clocked.record(session, {}, None)[0] == {"milliseconds": None} and session.recorded is None
