@@ -29,10 +29,11 @@ from tritonsmith import reward
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import TaskModule
 from tritonsmith.types import Finding, Mismatch, Task, Timing
-from tritonsmith.verify import measure, timing
+from tritonsmith.verify import measure, numerics, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.judge import Judge
 from tritonsmith.verify.process.zygote import Zygote
+from tritonsmith.verify.rechecked import Subject
 
 KERNEL = """
 import torch
@@ -119,13 +120,13 @@ def _timings(judge: Judge, task: Task, candidate: str) -> dict[str, Timing]:
     try:
         talk.load("cuda", candidate, judge.target)
         module = TaskModule.of(task)
-        subject = measure.Subject(
+        subject = Subject(
             talk=talk,
             beside=gpu.shared,
             model=lambda: module.model(0, "cuda"),
             draw=lambda: module.inputs(0, "cuda"),
             build=lambda model: _build(talk),
-            truth=lambda model, inputs: measure.numerics.Truth(model(*inputs), model(*inputs)),
+            truth=lambda model, inputs: numerics.Truth(model(*inputs), model(*inputs)),
             sets=3,
         )
         results = {

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import nn
 
-from tritonsmith.types import Finding, Timing
+from tritonsmith.types import Finding, Mismatch, Timing
 from tritonsmith.verify import cuda_graph, measure, timing
 from tritonsmith.verify.conversation import Conversation
-from tritonsmith.verify.measure import Subject
 from tritonsmith.verify.process.gpu import Gpu, Part
+from tritonsmith.verify.rechecked import Subject
 from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.timing import BUFFER, CALIBRATED, SINGLE, Preset, Stopwatch
 
@@ -283,7 +283,7 @@ def test_every_side_has_all_of_its_trials(machine: Machine, tmp_path: Path) -> N
 
 def test_what_was_timed_is_compared(machine: Machine, tmp_path: Path) -> None:
     found, _ = _measured(machine, tmp_path, CALIBRATED, wrong=True)
-    assert isinstance(found, measure.Mismatch)
+    assert isinstance(found, Mismatch)
 
 
 def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_who_answers_wrongly_as_recorded_is_timed_from_a_stream(recording: Machi
     assert isinstance(found, Timing) and not found.recorded
     assert [what for what, _ in runner.asked].count("record") == 1
     found, _ = _measured(recording, tmp_path, CALIBRATED, wrong=True)
-    assert isinstance(found, measure.Mismatch)
+    assert isinstance(found, Mismatch)
 
 
 def test_what_takes_longer_on_new_contents_than_on_the_same_keeps_answers(recording: Machine, tmp_path: Path) -> None:

@@ -7,23 +7,21 @@ where they can be; the outputs compared are then those of the recorded work, and
 on the same once more keeps answers.
 """
 
-import secrets
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import nn
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.tasks.format import draws, undrawn
 from tritonsmith.types import Finding, Mismatch, Timing
-from tritonsmith.verify import cuda_graph, numerics, timing
-from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
-from tritonsmith.verify.dynamic import observe
+from tritonsmith.verify import cuda_graph, rechecked, timing
+from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.process.gpu import Gpu
+from tritonsmith.verify.rechecked import Subject, number_of
 
 _CALLS, _WALL_SECONDS = 20, 0.002
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
@@ -32,39 +30,9 @@ _QUESTIONS = 3
 _SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
 """Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
 device time they may have."""
-_LOOKS, _LOOKS_ALONE = 2, 7
-"""Calls on new contents that are held against calls on the same, beside others and alone."""
-_LONGER, _LONGER_MS = 1.5, 0.005
-"""How much longer one of the former takes, at least, where answers are kept: a factor, and milliseconds."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
 waking up. A forged time below this is not found out here, only by the process's integrity check."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is timed, and how to get at it."""
-
-    talk: Conversation
-    beside: Callable[[], AbstractContextManager[None]]
-    """Use of the GPU beside other candidates."""
-    model: Callable[[], nn.Module]
-    """The reference."""
-    draw: Callable[[], list[object]]
-    """New inputs."""
-    build: Callable[[nn.Module], None]
-    """Build the candidate with the reference's weights."""
-    truth: Callable[[nn.Module, list[object]], numerics.Truth]
-    sets: int
-    """Input sets to rotate among."""
-    compiled: Callable[[nn.Module, list[list[object]], bool], float | None] | None = None
-    """Milliseconds of the reference under `torch.compile`, where they are wanted; recorded if the others were."""
-    remembers: bool = False
-    """Whether the reference's answer depends on the calls before."""
-    recordable: bool = True
-    """Whether nothing in the reference waits for a value, so that its calls may be recorded."""
-    replayable: bool = True
-    """Whether the candidate's calls may be recorded, as far as is known."""
 
 
 def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Preset:
@@ -98,13 +66,13 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     if turns.doubt is not None:
         return turns.doubt
     if turns.recorded:
-        if _replayed(subject, model) is not None:
+        if rechecked.replayed(subject, model) is not None:
             # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in
             # the recorded call comes here, too, and gains nothing by it.
             return measure(replace(subject, replayable=False), gpu, how)
-        wrong: Finding | Mismatch | None = _kept(subject, gpu)
+        wrong: Finding | Mismatch | None = rechecked.kept(subject, gpu)
     else:
-        wrong = _answered(subject, gpu, model)
+        wrong = rechecked.answered(subject, gpu, model)
     if wrong is not None:
         return wrong
     found = timing.compare(theirs, ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
@@ -132,7 +100,7 @@ def _sides(
     with undrawn() if draws(model) else nullcontext():
         reference = Reference(model, sets, how)
     reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-    theirs, ours = reference.estimate, _number(reply.get("milliseconds"))
+    theirs, ours = reference.estimate, number_of(reply.get("milliseconds"))
     short = how.hide and len(sets) > 1 and theirs + ours <= timing.RECORDED_MS
     recorded = False
     if short and subject.recordable and not subject.remembers:
@@ -152,79 +120,13 @@ def _recorded(subject: Subject, reference: "Reference", theirs: float, ours: flo
     if (known := reference.record()) is None:
         return theirs, ours, False
     ask = subject.talk.ask
-    told = _number(ask("cuda", {"do": "record"})[0].get("milliseconds")) if subject.replayable else 0.0
+    told = number_of(ask("cuda", {"do": "record"})[0].get("milliseconds")) if subject.replayable else 0.0
     repeats = timing.calls_a_trial(min(known, told or ours), recorded=True)
     if not reference.make(repeats):
         reference.forget()
         return theirs, ours, False
     made = bool(told) and ask("cuda", {"do": "make", "repeats": repeats})[0].get("made") is True
     return known, told or ours, made
-
-
-def _answered(subject: Subject, gpu: Gpu, model: nn.Module) -> Mismatch | None:
-    """What is wrong with the output of one more timed call, of other values where one set was."""
-    talk, number, trials = subject.talk, secrets.randbelow(subject.sets), subject.sets
-    with subject.beside():
-        if subject.remembers:  # that call is then the first of a model that has seen nothing
-            number, trials, model = 0, 1, subject.model()
-            subject.build(model)
-        inputs = subject.draw()
-        truth = subject.truth(model, inputs)
-        gpu.tidy()
-        talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-        talk.ask("cuda", {"do": "time", "trials": trials, "repeats": 1, "hide": False, "recorded": False})
-        return _compared(subject, truth, number)
-
-
-def _replayed(subject: Subject, model: nn.Module) -> Mismatch | None:
-    """What is wrong with the outputs of what was recorded, when all sets hold values that were not there then."""
-    with subject.beside():
-        inputs = subject.draw()
-        truth = subject.truth(model, inputs)
-        for number in sorted(range(subject.sets), key=lambda _: secrets.randbits(32)):
-            subject.talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-            # Once: a call may change what it is given, as its reference does.
-            subject.talk.ask("cuda", {"do": "cold", "set": number, "times": 1})
-            if (mismatch := _compared(subject, truth, number)) is not None:
-                return mismatch
-    return None
-
-
-def _compared(subject: Subject, truth: numerics.Truth, number: int) -> Mismatch | None:
-    room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
-    _, output = subject.talk.ask("cuda", {"do": "timed", "set": number}, None, room)
-    return numerics.compare(truth, output, "while it was timed")
-
-
-def _kept(subject: Subject, gpu: Gpu) -> Finding | None:
-    """Whether a recorded call takes longer on new contents than once more on the same ones: it keeps answers.
-
-    Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
-    share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
-    """
-    with subject.beside():
-        new, same = _cold(subject, _LOOKS)
-    if not min(new) > _LONGER * min(same) + _LONGER_MS:
-        return None
-    with gpu.alone():
-        new, same = _cold(subject, _LOOKS_ALONE)
-    first, second = float(np.median(new)), float(np.median(same))
-    if not first > _LONGER * second + _LONGER_MS:
-        return None
-    message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us once more on the same"
-    return Finding(rule="cache", message=message)
-
-
-def _cold(subject: Subject, times: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of so many calls on new contents, and of calls on the same ones thereafter."""
-    new, same, number = [], [], secrets.randbelow(subject.sets)
-    for _ in range(times):
-        subject.talk.ask("cuda", {"do": "hold", "set": number}, subject.draw())
-        told = subject.talk.ask("cuda", {"do": "cold", "set": number, "times": 2})[0].get("milliseconds")
-        first, second = told if isinstance(told, list) and len(told) == 2 else (0.0, 0.0)
-        new.append(_number(first))
-        same.append(_number(second))
-    return new, same
 
 
 class Reference:
@@ -296,10 +198,6 @@ class Reference:
 
 def _wait() -> None:
     torch.cuda.current_stream().synchronize()
-
-
-def _number(value: object) -> float:
-    return value if isinstance(value, float) and 0 < value < 1e9 else 0.0
 
 
 class Turns:

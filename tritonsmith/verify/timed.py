@@ -17,6 +17,7 @@ from tritonsmith.verify.conversation import Conversation, rows
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.process.gpu import Gpu
+from tritonsmith.verify.rechecked import Subject
 from tritonsmith.verify.room import Room
 
 
@@ -66,7 +67,7 @@ class Timed:
         needs = self._room.needs(variant)
         with self._room.taken(needs):
             self._forwards.ready()
-            subject = measure.Subject(
+            subject = Subject(
                 talk=self._talk,
                 beside=self._room.beside,
                 model=lambda: self._forwards.draws.model(variant),
