@@ -4,8 +4,10 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+import torch
 
 from tritonsmith.verify import cuda_graph
+from tritonsmith.verify.dynamic.cuda import plain
 from tritonsmith.verify.process import clocked
 from tritonsmith.verify.process.session import Session
 
@@ -38,3 +40,7 @@ def test_calls_that_tell_their_kernels_another_number_each_time_are_not(monkeypa
     monkeypatch.setattr(cuda_graph, "waits", lambda calls: False)
     session = _session([7, 8])
     assert clocked.record(session, {}, None)[0] == {"milliseconds": None} and session.recorded is None
+
+
+def test_tensors_are_not_among_what_a_kernel_is_told() -> None:
+    assert plain([torch.zeros(2), 3, (torch.ones(2), 4.0, ("a", None)), True, print]) == [3, 4.0, "a", True]

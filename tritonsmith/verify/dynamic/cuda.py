@@ -83,8 +83,7 @@ def install(launches: Launches) -> Watch:
         arguments.check_globals(launches, self.__name__, self)
         arguments.check_waits(launches, self.__name__, self, kwargs)
         if watch.said is not None:
-            plain = (one for one in (*args, grid, *kwargs.values()) if isinstance(one, (bool, int, float, str, tuple)))
-            watch.said.append((self.__name__, *plain))
+            watch.said.append((self.__name__, *plain((*args, grid, *kwargs.values()))))
         try:
             kernel = launch(self, *args, grid=grid, warmup=warmup or watch.phase == "compile", **kwargs)
         except CompilationError as error:
@@ -114,6 +113,17 @@ def install(launches: Launches) -> Watch:
     Autotuner._bench = bench
     keep_no_tuning()
     return watch
+
+
+def plain(values: Sequence[object]) -> list[object]:
+    """The numbers and words among a launch's arguments, those in tuples too."""
+    found: list[object] = []
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            found += plain(value)
+        elif isinstance(value, (bool, int, float, str)):
+            found.append(value)
+    return found
 
 
 def _fits(tuner: Any, args: Sequence[object], config: Any, meta: dict[str, object]) -> bool:  # noqa: ANN401
