@@ -230,6 +230,8 @@ class Trial:
         lighter = prepared.lighter if took > _SLOW else None
         if took < math.inf:
             yield from self._tried_on(lighter)[1:] if lighter is not None else others
+            if lighter is not None:  # which has fewer steps; these are stopped where they take long
+                yield from (one for one in others if one.label == tried.STEPS)
         elif lighter is not None:
             self._prepared = lambda: lighter
             yield from self._borne(lighter)
