@@ -4,8 +4,8 @@ A launch from a stream costs what the process's channel to the GPU costs, 1 us m
 however often a kernel runs (`benchmarks/timing.py`); a graph's launches do not. A trial is one graph: the caches are
 overwritten, each recorded call is run once where several are timed, and then come an event, the calls that are timed
 and another event. All calls of a trial are the same recorded work, so an answer that this work gives to contents which
-came after it was recorded speaks for all of them. What a graph cannot hold (a forward that waits for the device, for
-example) is told, and is for the caller to time otherwise.
+came after it was recorded speaks for all of them, but for those of who keeps answers by contents (`rechecked`). What a
+graph cannot hold (a forward that waits for the device, for example) is told, and is for the caller to time otherwise.
 
 Torch records; it has no graphs of graphs, so these are made by the driver's own functions (CUDA Driver API, Graph
 Management).
@@ -98,7 +98,7 @@ class Recording:
         calls, overwrites = [graph.raw_cuda_graph() for graph in self._graphs], self._flush.raw_cuda_graph()
         self._next, self._repeats = 0, repeats
         try:
-            self._cold = [Trial([overwrites], [call]) for call in calls]
+            self._cold = self._cold or [Trial([overwrites], [call]) for call in calls]
             self._trials = (
                 self._cold
                 if repeats == 1

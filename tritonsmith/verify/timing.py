@@ -68,7 +68,7 @@ a short kernel has the GPU alone for is mostly these calls: one a trial from 40 
 _MOST_CALLS, _MOST_RECORDED = 12, 24
 """Calls of a trial at most. Those that were recorded cost the host nothing."""
 RECORDED_MS = 50.0
-"""Milliseconds that a call of both sides together takes up to which trials are recorded: that calls a forward nine
+"""Milliseconds that a call of both sides together takes up to which trials are recorded: that calls a forward eleven
 times, and runs what was recorded as often. Of kernels above a millisecond a stream's launches are nothing on a quiet
 host; on a busy one their trials were off by 1 to 5 % where those that were recorded were not."""
 _CYCLES = 2.0e9

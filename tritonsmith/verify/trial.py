@@ -228,10 +228,12 @@ class Trial:
         yield replace(given, bounded=True)
         took = self._values.took
         lighter = prepared.lighter if took > _SLOW else None
-        if took < math.inf:
-            yield from self._tried_on(lighter)[1:] if lighter is not None else others
-            if lighter is not None:  # which has fewer steps; these are stopped where they take long
-                yield from (one for one in others if one.label == tried.STEPS)
+        if took < math.inf and lighter is None:
+            yield from others
+        elif took < math.inf and lighter is not None:
+            yield from self._tried_on(lighter)[1:]
+            # Fewer steps are among what is smaller there; those of the task are stopped where they take long.
+            yield from (one for one in others if one.label == tried.STEPS)
         elif lighter is not None:
             self._prepared = lambda: lighter
             yield from self._borne(lighter)

@@ -34,7 +34,8 @@ def _launch() -> Callable[..., int]:
 
 class Launcher:
     """Stands for Triton's `CudaLauncher`, in a process of one thread: each launch has its numbers in the same places,
-    from where the driver copies them. It takes some microseconds of the host's more than Triton's own."""
+    from where the driver copies them. Python puts them there, which takes the host longer than Triton's own; how much
+    is not measured."""
 
     def __init__(self, own: Callable[..., Callable[..., object]], src: Any, metadata: Any) -> None:  # noqa: ANN401
         """`own` makes Triton's, of the same arguments."""
@@ -124,9 +125,8 @@ def filled(into: Sequence[Slot | None], arguments: Sequence[object]) -> bool:
 
 def _is_plain(metadata: Any) -> bool:  # noqa: ANN401
     """Whether a kernel is launched without clusters, cooperation, early starts, and memory of the launcher's own."""
-    usual = {"num_ctas": 1, "launch_cooperative_grid": False, "launch_pdl": False}
-    none = {"global_scratch_size": 0, "profile_scratch_size": 0, "tensordesc_meta": None}
-    return all((getattr(metadata, name, value) or value) == value for name, value in {**usual, **none}.items())
+    extras = "launch_cooperative_grid", "launch_pdl", "global_scratch_size", "profile_scratch_size", "tensordesc_meta"
+    return getattr(metadata, "num_ctas", 1) == 1 and not any(getattr(metadata, name, None) for name in extras)
 
 
 def _is_a_grid(grid: Sequence[object]) -> bool:

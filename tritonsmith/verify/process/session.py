@@ -83,7 +83,7 @@ class Session:
         from tritonsmith.verify.process import cuda_driver
 
         self.mode = "cuda"
-        cuda_driver.library()
+        cuda_driver.library()  # which a candidate's first launch would look for
         self.watch, self._guards = cuda.install(self.launches), cuda.Guards()
         cuda.touch(self._guards)
         self._guards.clear()
