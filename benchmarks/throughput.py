@@ -212,9 +212,11 @@ def _used(pool: Pooled) -> str:
         return "no GPU was used"
     seconds = pool.seconds * pool.gpus
     beside = pool.use.shared / max(seconds - pool.use.alone, 1e-9)
-    timed = sum(verdict.timing is not None for verdict in pool.verdicts)
+    timings = [verdict.timing for verdict in pool.verdicts if verdict.timing is not None]
+    timed, recorded = len(timings), sum(timing.recorded for timing in timings)
     return (
         f"{pool.gpus} GPU(s) were had alone {pool.use.alone / seconds:.0%} of the time ({timed} timed, "
+        f"{recorded} of them recorded, "
         f"{1e3 * pool.use.alone / max(timed, 1):.0f} ms each), else by {beside:.1f} candidates on average; "
         f"{pool.use.waited / len(pool.verdicts):.2f} s a candidate were spent waiting for it"
     )

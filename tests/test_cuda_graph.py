@@ -16,10 +16,10 @@ from tritonsmith.verify.timing import Stopwatch
 pytestmark = pytest.mark.gpu
 
 
-def _recorded(calls: Sequence[Callable[[], object]], repeats: int = 3) -> Recording | None:
+def _recorded(calls: Sequence[Callable[[], object]], repeats: int = 3, trials: int = 3) -> Recording | None:
     found = Stopwatch().record(calls)
     if found is not None:
-        assert found.estimate() is not None and found.make(repeats)
+        assert found.estimate() is not None and found.make(repeats, trials, singly=True)
     return found
 
 
@@ -58,6 +58,15 @@ def test_a_trial_times_all_of_its_calls() -> None:
     watch = Stopwatch()
     watch.warm([lambda: a @ a], 10)
     assert sorted(watch.block([lambda: a @ a], 9, 8))[4] == pytest.approx(long, rel=0.15)
+
+
+@pytest.mark.parametrize("trials", [1, 4, 10])
+def test_as_many_trials_are_told_as_were_asked_for(trials: int) -> None:
+    a = torch.randn(2048, 2048, device="cuda")
+    found = _recorded([lambda: a @ a] * 3, 2, 4)
+    assert found is not None
+    times = found.block(trials)
+    assert len(times) == trials and max(times) < 1.5 * min(times)
 
 
 @pytest.mark.parametrize("wrong", [lambda x: x.sum().item(), lambda x: x[x > 0], lambda x: x.cpu(), lambda x: 1 // 0])
@@ -127,7 +136,7 @@ def test_what_was_recorded_keeps_the_memory_that_it_works_in() -> None:
     assert found is not None
     torch.cuda.empty_cache()
     others = [torch.empty(1 << 24, device="cuda") for _ in range(8)]
-    assert found.make(5)
+    assert found.make(5, 5)
     assert min(found.block(5)) > 0 and len(others) == 8
 
 

@@ -292,7 +292,7 @@ def test_a_single_run_is_a_timing_too(machine: Machine, tmp_path: Path) -> None:
 
 
 class Recorded:
-    """Trials as a graph makes them: the host only begins one."""
+    """Trials as a graph makes them: the host only begins all of them."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine, self._repeats = machine, 1
@@ -302,15 +302,15 @@ class Recorded:
         """Milliseconds of a call."""
         return 0.040
 
-    def make(self, repeats: int) -> bool:
-        """Make trials of so many calls."""
-        self._repeats = repeats
+    def make(self, repeats: int, trials: int) -> bool:
+        """Make so many trials of so many calls."""
+        self._repeats, self._trials = repeats, trials
         return True
 
     def block(self, trials: int) -> list[float]:
         """Milliseconds of a call in each of so many trials."""
-        for _ in range(trials):
-            self._machine.run(20e-6, FLUSH + self._repeats * 40e-6)
+        assert trials == self._trials
+        self._machine.run(20e-6, trials * (FLUSH + self._repeats * 40e-6))
         self._machine.synchronize()
         return [0.040] * trials
 
@@ -324,7 +324,9 @@ def recording(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, tmp_path: Path) -> None:
     found, runner = _measured(recording, tmp_path, CALIBRATED)
-    assert isinstance(found, Timing) and found.recorded and runner.recorded == runner.trials >= CALIBRATED.trials
+    assert isinstance(found, Timing) and found.recorded
+    in_a_turn = timing.trials_a_turn(CALIBRATED, 0.060, timing.calls_in_all(2, 3), recorded=True)
+    assert runner.recorded == runner.trials >= CALIBRATED.blocks * in_a_turn
     ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
     assert ways["record"] == ways["cold"] == {"shared"} and ways["time"] == {"alone"}
     assert [what for what, _ in runner.asked].count("timed") == 3 and runner.colds[:3] == [1, 1, 1]

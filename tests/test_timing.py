@@ -70,7 +70,7 @@ def test_recorded_trials_need_a_narrower_interval_and_less_of_the_gpu() -> None:
         timing.interleave(_clock(0.5, 1e-4, 0), _clock(0.5, 1e-4, 1), CALIBRATED, 1.0, recorded=known)[0]
         for known in (False, True)
     ]
-    assert sum(map(len, long[1])) == 4 * CALIBRATED.blocks < sum(map(len, long[0])) == CALIBRATED.trials
+    assert sum(map(len, long[1])) == 2 * CALIBRATED.blocks < sum(map(len, long[0])) == CALIBRATED.trials
 
 
 def test_no_more_than_the_preset_while_others_wait() -> None:

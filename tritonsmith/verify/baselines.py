@@ -71,7 +71,7 @@ def _measure(
     with gpu.shared():
         recording = watch.record(calls) if recorded else None
         ms = recording.estimate() if recording is not None else None
-        if recording is None or ms is None or not recording.make(timing.calls_a_trial(ms, recorded=True)):
+        if recording is not None and (ms is None or not _made(recording, ms, len(sets), how)):
             recording = None
     repeats = timing.calls_a_trial(estimate) if how.hide else 1
     with gpu.alone():
@@ -80,6 +80,12 @@ def _measure(
         else:
             times = watch.block(calls, how.trials, repeats, how.hide)
     return float(np.mean(timing.trimmed(times, how.trim)))
+
+
+def _made(recording: cuda_graph.Recording, milliseconds: float, sets: int, how: timing.Preset) -> bool:
+    repeats = timing.calls_a_trial(milliseconds, recorded=True)
+    in_all = timing.calls_in_all(repeats, sets)
+    return recording.make(repeats, timing.trials_a_turn(how, 2 * milliseconds, in_all, recorded=True))
 
 
 def _call(model: Callable[..., object], inputs: list[object]) -> Callable[[], object]:

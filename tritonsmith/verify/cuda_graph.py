@@ -1,11 +1,12 @@
 """Calls recorded once as CUDA graphs, and trials made of what was recorded, which the device goes through alone.
 
 A launch from a stream costs what the process's channel to the GPU costs, 1 us more or less from one process to the next
-however often a kernel runs (`benchmarks/timing.py`); a graph's launches do not. A trial is one graph: the caches are
-overwritten, each recorded call is run once where several are timed, and then come an event, the calls that are timed
-and another event. All calls of a trial are the same recorded work, so an answer that this work gives to contents which
-came after it was recorded speaks for all of them, but for those of who keeps answers by contents (`rechecked`). What a
-graph cannot hold (a forward that waits for the device, for example) is told, and is for the caller to time otherwise.
+however often a kernel runs (`benchmarks/timing.py`); a graph's launches do not. A block of trials is one graph. In each
+trial the caches are overwritten, each recorded call is run once where several are timed, and then come an event, the
+calls that are timed and another event. All calls are the same recorded work, so an answer that this work gives to
+contents which came after it was recorded speaks for all of them, but for those of who keeps answers by contents
+(`rechecked`). What a graph cannot hold (a forward that waits for the device, for example) is told, and is for the
+caller to time otherwise.
 
 Torch records; it has no graphs of graphs, so these are made by the driver's own functions (CUDA Driver API, Graph
 Management).
@@ -13,6 +14,7 @@ Management).
 
 import ctypes
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -30,34 +32,36 @@ _ROUNDS, _BRIEF_MS, _TRIALS = 4, 0.1, 3
 trials."""
 
 
-class Trial:
-    """A graph that is run as a whole, and times the calls in it."""
+class Trials:
+    """A graph of several trials, which is run as a whole."""
 
-    def __init__(self, before: Sequence[int], timed: Sequence[int]) -> None:
-        """Graphs to run before the first event, and between the two; raises OSError where the driver refuses."""
+    def __init__(self, plan: Sequence[tuple[Sequence[int], Sequence[int]]]) -> None:
+        """For each trial the graphs to run before its first event, and those between its two; raises OSError where the
+        driver refuses."""
         self._exec = ctypes.c_void_p()
-        self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        for event in self._events:
+        self._events = [tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in plan]
+        for event in itertools.chain(*self._events):
             event.record()  # an event has no handle before it was recorded once
         graph, last = ctypes.c_void_p(), _NODE()
         call_driver("cuGraphCreate", ctypes.byref(graph), ctypes.c_uint(0))
         try:
-            for child in before:
-                last = _after(last, "cuGraphAddChildGraphNode", graph, child)
-            last = _after(last, "cuGraphAddEventRecordNode", graph, self._events[0].cuda_event)
-            for child in timed:
-                last = _after(last, "cuGraphAddChildGraphNode", graph, child)
-            _after(last, "cuGraphAddEventRecordNode", graph, self._events[1].cuda_event)
+            for (before, timed), (start, end) in zip(plan, self._events, strict=True):
+                for child in before:
+                    last = _after(last, "cuGraphAddChildGraphNode", graph, child)
+                last = _after(last, "cuGraphAddEventRecordNode", graph, start.cuda_event)
+                for child in timed:
+                    last = _after(last, "cuGraphAddChildGraphNode", graph, child)
+                last = _after(last, "cuGraphAddEventRecordNode", graph, end.cuda_event)
             call_driver("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), graph, ctypes.c_ulonglong(0))
         finally:
             call_driver("cuGraphDestroy", graph)
 
-    def run(self) -> float:
-        """Milliseconds between the events."""
+    def run(self) -> list[float]:
+        """Milliseconds between the two events of each trial."""
         stream = torch.cuda.current_stream()
         call_driver("cuGraphLaunch", self._exec, ctypes.c_void_p(stream.cuda_stream))
         stream.synchronize()
-        return self._events[0].elapsed_time(self._events[1])
+        return [start.elapsed_time(end) for start, end in self._events]
 
     def __del__(self) -> None:
         if self._exec:  # whatever the driver says to it: nobody waits for an answer
@@ -70,15 +74,16 @@ class Recording:
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], flush: torch.cuda.CUDAGraph, memory: object) -> None:
         """`memory` is kept for as long as the graphs, which know nothing but its addresses."""
         self._graphs, self._flush, self._memory = graphs, flush, memory
-        self._trials: list[Trial] = []
-        self._cold: list[Trial] = []
-        self._next, self._repeats = 0, 1
+        self._block: Trials | None = None
+        self._cold: list[Trials] = []
+        self._repeats = 1
 
     def estimate(self) -> float | None:
         """Milliseconds of a call, roughly: other processes may have the device meanwhile. None where the driver makes
         no trials."""
         brief = self._all() < _BRIEF_MS * len(self._graphs)
-        return min(self.block(_TRIALS)) if self.make(_ROUNDS * len(self._graphs) if brief else 1) else None
+        made = self.make(_ROUNDS * len(self._graphs) if brief else 1, _TRIALS)
+        return min(self.block(_TRIALS)) if made else None
 
     def _all(self) -> float:
         """Milliseconds that all calls take one after the other, by torch's own replay, which alone gives a call that
@@ -93,38 +98,37 @@ class Recording:
         torch.cuda.current_stream().synchronize()
         return begun.elapsed_time(ended)
 
-    def make(self, repeats: int) -> bool:
-        """Make trials of so many calls, which begin with one call after the other; whether the driver does."""
+    def make(self, repeats: int, trials: int, singly: bool = False) -> bool:
+        """Make so many trials of so many calls, as one graph, and (`singly`) what `cold` runs; whether the driver does.
+
+        The host has a block of trials to begin, and not each of them: it may be busy, and its thread may have to wait
+        for the interpreter, while nobody else may use the device.
+        """
         calls, overwrites = [graph.raw_cuda_graph() for graph in self._graphs], self._flush.raw_cuda_graph()
-        self._next, self._repeats = 0, repeats
+        before, self._repeats = [overwrites, *(calls if repeats > 1 else ())], repeats
+        plan = [
+            (before, [calls[(trial + number) % len(calls)] for number in range(repeats)]) for trial in range(trials)
+        ]
         try:
-            self._cold = self._cold or [Trial([overwrites], [call]) for call in calls]
-            self._trials = (
-                self._cold
-                if repeats == 1
-                else [
-                    Trial([overwrites, *calls], [calls[(first + number) % len(calls)] for number in range(repeats)])
-                    for first in range(len(calls) if repeats < len(calls) else 1)
-                ]
-            )
-            for trial in {*self._cold, *self._trials}:  # the first run of a graph brings it to the device
-                trial.run()
+            self._block = Trials(plan)
+            self._cold = [Trials([([overwrites], [call])]) for call in calls] if singly else []
+            for made in (self._block, *self._cold):  # the first run of a graph brings it to the device
+                made.run()
         except OSError:  # no memory is left for them, for example
-            self._trials = []
-        return bool(self._trials)
+            self._block = None
+        return self._block is not None
 
     def block(self, trials: int) -> list[float]:
-        """Milliseconds of a call in each of so many trials."""
-        times = []
-        for _ in range(trials):
-            times.append(self._trials[self._next].run() / self._repeats)
-            self._next = (self._next + 1) % len(self._trials)
-        return times
+        """Milliseconds of a call in each of so many trials; as many as there are in a graph are run at once."""
+        times: list[float] = []
+        while self._block is not None and len(times) < trials:
+            times += [milliseconds / self._repeats for milliseconds in self._block.run()]
+        return times[:trials]
 
     def cold(self, number: int, times: int) -> list[float]:
         """Milliseconds of one call, so many times, the caches overwritten before each; what the call gave when it was
         recorded has the last one's answer then."""
-        return [self._cold[number].run() for _ in range(times)]
+        return [self._cold[number].run()[0] for _ in range(times)]
 
 
 def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:

@@ -113,18 +113,17 @@ class Forwards:
         """What the candidate is tried on, or why it cannot be."""
         if self._loaded is not None and self._loaded[0] == variant:
             return self._loaded[1]
-        with self._room.beside():
-            try:
-                return self.draws.material(variant, self._wide)
-            except torch.OutOfMemoryError:
-                if not self._room.whole:
-                    raise
-            # The exception is gone, and with it what it kept alive.
-            torch.cuda.empty_cache()
-            try:
-                return self.draws.material(variant, wide=False)
-            except torch.OutOfMemoryError as error:
-                return Fails(error.with_traceback(None))
+        try:
+            return self.draws.material(variant, self._wide, self._room.beside)
+        except torch.OutOfMemoryError:
+            if not self._room.whole:
+                raise
+        # The exception is gone, and with it what it kept alive.
+        torch.cuda.empty_cache()
+        try:
+            return self.draws.material(variant, False, self._room.beside)
+        except torch.OutOfMemoryError as error:
+            return Fails(error.with_traceback(None))
 
     def truth(self, model: nn.Module, inputs: list[object]) -> numerics.Truth:
         """What the reference answers; in its own dtype alone where all the memory there is does not hold more."""

@@ -23,13 +23,13 @@ from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.process.gpu import Gpu
 from tritonsmith.verify.rechecked import Subject, number_of
 
-_CALLS, _WALL_SECONDS = 20, 0.002
+_CALLS, _WALL_SECONDS = 20, 0.001
 """Calls whose time on the judge's clock is taken, at most, and the device time they may have."""
-_QUESTIONS = 3
+_QUESTIONS = 2
 """Of no calls at all, the quickest of which says what a question takes."""
-_SURE, _AGAIN, _AGAIN_SECONDS = 15, 10, 0.02
-"""Turns until a clock that was wrong in most of them is called a lie; trials of a turn that is added, at most, and the
-device time they may have."""
+_PROMPT, _SURE, _AGAIN_MS = 3, 15, 20.0
+"""Turns that a clock must be right in, after how many that it was not right in so many it is called a lie, and the
+device's time that the reference may have in one that is added and not recorded."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
 waking up. A forged time below this is not found out here, only by the process's integrity check."""
@@ -47,17 +47,16 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     model, sets = _held(subject)
     # Compilers and autotuners take seconds: neither those who share the GPU nor those who want it alone wait for them.
     subject.talk.ask("cuda", {"do": "tune", "warmups": 1})
-    with subject.beside():  # calls by the dozen, which would show in another one's times
-        reference, turns, both = _sides(subject, how, model, sets)
+    reference, turns, both = _sides(subject, how, model, sets)
     calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
     in_all = timing.calls_in_all(reference.repeats, len(sets))
     with gpu.alone():
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
-        # are added where a clock is doubted, which must be like the others; calls as a user sees them.
+        # are added where the host was busy, which must be like the others; calls as a user sees them.
         theirs, ours = timing.interleave(
-            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, reference.recorded
+            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, turns.recorded
         )
-        turns.make_sure()
+        theirs, ours = _borne_out(reference, turns, how, theirs, ours)
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
     # The truth needs the memory, and after it the runner does.
@@ -81,12 +80,37 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     return found
 
 
+def _borne_out(
+    reference: "Reference", turns: "Turns", how: timing.Preset, theirs: list[list[float]], ours: list[list[float]]
+) -> tuple[list[list[float]], list[list[float]]]:
+    """The turns of which the judge's clock bears the runner's out; more are taken where these are too few.
+
+    A host that is busy with other candidates delays some turns, or most; a clock that lies is wrong in each that it
+    lies in, and gains nothing by it.
+    """
+    while turns.doubt is None and sum(turns.prompt) < min(_PROMPT, how.blocks):
+        if len(ours) >= _SURE:
+            turns.doubt = Finding(rule="clock", message=turns.last)
+            break
+        trials = len(ours[-1])
+        if not reference.recorded:
+            trials = max(1, min(trials, int(_AGAIN_MS / (reference.repeats * theirs[-1][-1]))))
+        theirs.append(reference.block(trials))
+        ours.append(turns.block(trials))
+    if turns.doubt is not None:
+        return theirs, ours
+    pairs = [pair for pair, prompt in zip(zip(theirs, ours, strict=True), turns.prompt, strict=True) if prompt]
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
 def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
     """The reference and the input sets, which the candidate is given too."""
     with subject.beside():
         model, sets = subject.model(), [subject.draw() for _ in range(subject.sets)]
+    with subject.beside():
         subject.build(model)
         subject.talk.ask("cuda", {"do": "release"})
+    with subject.beside():
         for inputs in sets:
             subject.talk.ask("cuda", {"do": "hold"}, inputs)
     return model, sets
@@ -96,36 +120,45 @@ def _sides(
     subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]
 ) -> tuple["Reference", "Turns", float]:
     """Both sides, warmed up and recorded where they can be, and the milliseconds of a call of both, roughly."""
-    # Others may record their reference meanwhile: whose calls draw is refused.
-    with undrawn() if draws(model) else nullcontext():
+    # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
+    with subject.beside(), undrawn() if draws(model) else nullcontext():  # nobody may draw while others are recorded
         reference = Reference(model, sets, how)
-    reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
+    with subject.beside():
+        reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
     theirs, ours = reference.estimate, number_of(reply.get("milliseconds"))
-    short = how.hide and len(sets) > 1 and theirs + ours <= timing.RECORDED_MS
     recorded = False
-    if short and subject.recordable and not subject.remembers:
-        theirs, ours, recorded = _recorded(subject, reference, theirs, ours)
+    if how.hide and theirs + ours <= timing.RECORDED_MS and subject.recordable and not subject.remembers:
+        theirs, ours, recorded = _recorded(subject, reference, how, theirs, ours)
     if not reference.recorded:
         reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
     return reference, Turns(subject.talk, reference, how, reference.repeats, recorded), theirs + ours
 
 
-def _recorded(subject: Subject, reference: "Reference", theirs: float, ours: float) -> tuple[float, float, bool]:
+def _recorded(
+    subject: Subject, reference: "Reference", how: timing.Preset, theirs: float, ours: float
+) -> tuple[float, float, bool]:
     """Record both sides' calls and make trials of them. Gives what a call takes, roughly, and whether the candidate's
     are recorded.
 
     A reference is recorded where a candidate cannot be: launches from a stream take longer, and whoever avoids to be
     recorded must not gain by it. A candidate is not where its reference cannot be, for the same reason.
     """
-    if (known := reference.record()) is None:
+    with subject.beside():
+        known = reference.record()
+    if known is None:
         return theirs, ours, False
-    ask = subject.talk.ask
-    told = number_of(ask("cuda", {"do": "record"})[0].get("milliseconds")) if subject.replayable else 0.0
+    ask, told = subject.talk.ask, 0.0
+    if subject.replayable:
+        with subject.beside():
+            told = number_of(ask("cuda", {"do": "record"})[0].get("milliseconds"))
     repeats = timing.calls_a_trial(min(known, told or ours), recorded=True)
-    if not reference.make(repeats):
-        reference.forget()
-        return theirs, ours, False
-    made = bool(told) and ask("cuda", {"do": "make", "repeats": repeats})[0].get("made") is True
+    in_all = timing.calls_in_all(repeats, subject.sets)
+    trials = timing.trials_a_turn(how, known + (told or ours), in_all, recorded=bool(told))
+    with subject.beside():
+        if not reference.make(repeats, trials):
+            reference.forget()
+            return theirs, ours, False
+        made = bool(told) and ask("cuda", {"do": "make", "repeats": repeats, "trials": trials})[0].get("made") is True
     return known, told or ours, made
 
 
@@ -163,10 +196,10 @@ class Reference:
             self.forget()
         return estimate
 
-    def make(self, repeats: int) -> bool:
-        """Make trials of so many recorded calls; whether that is possible."""
+    def make(self, repeats: int, trials: int) -> bool:
+        """Make so many trials of so many recorded calls; whether that is possible."""
         self.repeats = repeats
-        return self._recording is not None and self._recording.make(repeats)
+        return self._recording is not None and self._recording.make(repeats, trials)
 
     def forget(self) -> None:
         """Take trials that are not recorded from here on."""
@@ -208,7 +241,10 @@ class Turns:
     ) -> None:
         self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
         self.recorded = recorded
-        self._turns, self._late, self._last, self._each = 0, 0, "", 1.0
+        self.prompt: list[bool] = []
+        """Of each turn, whether it took no longer than the runner's times allow."""
+        self.last = ""
+        """Of the last turn that did, what was said and what it took."""
         self.doubt: Finding | None = None
         """What is wrong with the times that the runner gave."""
 
@@ -220,28 +256,17 @@ class Turns:
         reply, _ = self._talk.ask("cuda", header)
         taken = time.perf_counter() - start
         times = reply.get("milliseconds")
+        self.prompt.append(False)
         if not isinstance(times, list) or len(times) != trials or not all(map(number_of, times)):
             self.doubt = Finding(rule="protocol", message="the runner gave no times")
             return [1.0] * trials
         claimed = 1e-3 * self._repeats * sum(times)
-        self._each = claimed / trials
         # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
         hidden = taken - 2 * claimed - self._reference.host - (4 * trials + 1) * self._allowance()
-        self._turns, self._late = self._turns + 1, self._late + (claimed > taken or hidden > _CLOCK_SLACK * trials)
-        if 2 * self._late > self._turns:
-            self._last = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
+        self.prompt[-1] = claimed <= taken and hidden <= _CLOCK_SLACK * trials
+        if not self.prompt[-1]:
+            self.last = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
         return times
-
-    def make_sure(self) -> None:
-        """Doubt the times if most turns took longer than was said, then too when there are more of them.
-
-        A host that is busy with other candidates delays some turns; a clock that lies is wrong in each.
-        """
-        while self.doubt is None and 2 * self._late > self._turns:
-            if self._turns >= _SURE:
-                self.doubt = Finding(rule="clock", message=self._last)
-            else:
-                self.block(max(1, min(_AGAIN, int(_AGAIN_SECONDS / self._each))))
 
     def _allowance(self) -> float:
         """Seconds a trial of a host-bound candidate may add."""

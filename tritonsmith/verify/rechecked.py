@@ -69,7 +69,8 @@ def replayed(subject: Subject, model: nn.Module) -> Mismatch | None:
     with subject.beside():
         inputs = subject.draw()
         truth = subject.truth(model, inputs)
-        for number in sorted(range(subject.sets), key=lambda _: secrets.randbits(32)):
+    for number in sorted(range(subject.sets), key=lambda _: secrets.randbits(32)):
+        with subject.beside():
             subject.talk.ask("cuda", {"do": "hold", "set": number}, inputs)
             # Once: a call may change what it is given, as its reference does.
             subject.talk.ask("cuda", {"do": "cold", "set": number, "times": 1})

@@ -17,6 +17,8 @@ _UNKNOWN = 2 << 30
 """Bytes that are planned with for a reference of which nothing is known without data."""
 _LARGE = 3 << 29
 """Planned bytes from which on a variant's memory is given back to the GPU as soon as nobody needs it."""
+_SPARE = 0.125
+"""Share of what work may plan with up to which a variant leaves memory for recorded calls, whoever plans beside it."""
 _MOST_ELEMENTS = (1 << 31) - 1
 """A kernel whose offsets have 32 bits is right for every tensor it was asked for; larger ones are another task."""
 _GROWTHS = 2.0, 1.5, 1.25, 1.1, 1.05
@@ -70,6 +72,11 @@ class Room:
     def large(needs: int) -> bool:
         """Whether what a variant takes must be given back before anything else is done."""
         return needs > _LARGE
+
+    def spare(self, needs: int) -> bool:
+        """Whether there is memory to record calls in beside what a variant takes: outputs and what they are made of
+        are kept once more by either side."""
+        return self._gpu is None or needs <= _SPARE * self._gpu.usable
 
     def growth(self, prepared: Sizes) -> float | None:
         """The factor of the larger dimensions: less on the interpreter, and where that would take too much.

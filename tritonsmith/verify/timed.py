@@ -77,7 +77,7 @@ class Timed:
                 sets=1 if self._room.large(needs) else 3,
                 compiled=self._compiled_ms(gpu) if self._settings.compile_baseline else None,
                 remembers=remembers,
-                recordable=runs_without_data(self._task),
+                recordable=runs_without_data(self._task) and self._room.spare(needs),
             )
             found = measure.measure(subject, gpu, self._preset)
             changes = integrity()

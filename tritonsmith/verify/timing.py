@@ -49,7 +49,7 @@ SYSTEMATIC, PLACEMENT, RECORDED_PLACEMENT = 0.01, 0.12e-3, 0.03e-3
 from a stream cost them more or less, and their data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel
 of 3 us takes 2.87 us in some processes and 3.0 us in others; recorded, it differs by 0.01 us, and one of 2.8 us that
 reads and writes 8 MB by 0.03); the interval is widened by the first and one of the others."""
-_TURN_SECONDS, _RECORDED_TURN_SECONDS, _FEWEST = 0.01, 0.004, 2
+_TURN_SECONDS, _RECORDED_TURN_SECONDS, _FEWEST = 0.01, 0.002, 2
 """Device time of a turn from which on its blocks are made shorter, and the trials they keep: others wait, and recorded
 kernels of 0.5 to 1 ms differ by 0.02 % from session to session (benchmarks/timing.py)."""
 _MOST_SECONDS = 3.0
@@ -183,6 +183,15 @@ def calls_in_all(repeats: int, sets: int) -> int:
     return repeats + (sets if repeats > 1 else 0)
 
 
+def trials_a_turn(preset: Preset, milliseconds: float, calls: int, recorded: bool) -> int:
+    """Trials of each side in a turn, where a trial makes so many calls and one of both sides takes so long, roughly."""
+    size = preset.trials // preset.blocks
+    if milliseconds <= 0:
+        return size
+    turn = _RECORDED_TURN_SECONDS if recorded else _TURN_SECONDS
+    return min(size, max(_FEWEST, int(1e3 * turn / (calls * milliseconds))))
+
+
 def interleave(
     reference: Block,
     candidate: Block,
@@ -202,10 +211,7 @@ def interleave(
     """
     theirs: list[list[float]] = []
     ours: list[list[float]] = []
-    size, spent = preset.trials // preset.blocks, 0.0
-    if milliseconds > 0:
-        turn = _RECORDED_TURN_SECONDS if recorded else _TURN_SECONDS
-        size = min(size, max(_FEWEST, int(1e3 * turn / (calls * milliseconds))))
+    size, spent = trials_a_turn(preset, milliseconds, calls, recorded), 0.0
     while len(ours) < preset.blocks * preset.most:
         for block, into in ((reference, theirs), (candidate, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
             into.append(block(size))

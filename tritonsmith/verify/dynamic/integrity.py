@@ -44,7 +44,7 @@ _NAMESPACES = (
     "numpy.random", "safetensors.torch", "dataclasses", "statistics", "ctypes", "ctypes.CDLL", "torch.cuda.graphs",
     "torch.cuda.graphs.CUDAGraph",
     *(f"tritonsmith.verify.{name}" for name in (
-        "runner", "timing", "timing.Stopwatch", "cuda_graph", "cuda_graph.Recording", "cuda_graph.Trial",
+        "runner", "timing", "timing.Stopwatch", "cuda_graph", "cuda_graph.Recording", "cuda_graph.Trials",
         "dynamic.cuda", "dynamic.cuda.Guards", "dynamic.cuda.Watch",
         "dynamic.integrity", "dynamic.kept", "dynamic.kept.Kept", "dynamic.observe", "dynamic.observe.Launches",
         "dynamic.observe.Operators", "dynamic.replay", "dynamic.work", "dynamic.work.Work", "interpreter.combining",

@@ -53,10 +53,11 @@ def record(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
 
 
 def make(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Make trials of so many recorded calls."""
+    """Make so many trials of so many recorded calls."""
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
-    if not (made := session.recorded[0].make(int(str(header["repeats"])))):
+    repeats, trials = int(str(header["repeats"])), int(str(header["trials"]))
+    if not (made := session.recorded[0].make(repeats, trials, singly=True)):
         session.recorded = None
     return {"made": made}, None
 

@@ -136,12 +136,17 @@ class Gpu:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Compute beside others."""
+        """Compute beside others; what this thread has begun on its stream is done thereafter.
+
+        Who wants the GPU alone waits for all who share it, so much work is better done in several short turns.
+        """
         asked = time.monotonic()
         with self._turns.shared():
             began = time.monotonic()
             try:
                 yield
+                if torch.cuda.is_initialized():
+                    torch.cuda.current_stream(self.index).synchronize()
             finally:
                 self._count(Use(shared=time.monotonic() - began, waited=began - asked))
 

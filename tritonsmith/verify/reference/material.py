@@ -9,8 +9,8 @@ task's code, never a candidate's.
 
 import secrets
 import threading
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -117,15 +117,22 @@ class Draws:
         self._slots: dict[Hashable, _Slot] = {}
         self._lock = threading.Lock()
 
-    def material(self, variant: Variant, wide: bool = True) -> Material | Fails:
-        """A variant's material; not `wide` where there is no memory for the reference in float64."""
+    def material(
+        self, variant: Variant, wide: bool = True, beside: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> Material | Fails:
+        """A variant's material; not `wide` where there is no memory for the reference in float64.
+
+        `beside` is used for what needs the GPU, and in parts: who wants that alone waits for all that it has begun. Not
+        to be called within it, where others would wait for this slot.
+        """
         with self._slot("material", variant) as slot:
             if isinstance(slot.kept, (Material, Fails)):
                 return slot.kept
-            made = self._material(variant, wide)
+            made = self._material(variant, wide, beside)
             if isinstance(made, Fails) or self._supply.keeps(self, size_of(made)):
                 slot.kept = made
-                self._prepare([] if isinstance(made, Fails) else [made.truth])
+                with beside():
+                    self._prepare([] if isinstance(made, Fails) else [made.truth])
             return made
 
     def replays(self, variant: Variant) -> Replays:
@@ -276,34 +283,41 @@ class Draws:
         with slot.lock:
             yield slot
 
-    def _material(self, variant: Variant, wide: bool) -> Material | Fails:
+    def _material(
+        self, variant: Variant, wide: bool, beside: Callable[[], AbstractContextManager[None]]
+    ) -> Material | Fails:
         # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
-        made = self._tried(variant, wide)
+        made = self._tried(variant, wide, beside)
         for _ in range(_TRIES - 1 if variant.label == "as given" else 0):
             if isinstance(made, Material) and not fitting.flat(made.truth.native):
                 break
-            again = self._tried(variant, wide)
+            again = self._tried(variant, wide, beside)
             made = again if isinstance(made, Fails) or isinstance(again, Material) else made
         return made
 
-    def _tried(self, variant: Variant, wide: bool) -> Material | Fails:
+    def _tried(
+        self, variant: Variant, wide: bool, beside: Callable[[], AbstractContextManager[None]]
+    ) -> Material | Fails:
         try:
-            inputs = self.inputs(variant)
-            model = self.model(variant)
+            with beside():
+                inputs, model = self.inputs(variant), self.model(variant)
+            with beside():
+                truth = truth_of(model, inputs, wide=wide, one_sided=variant.values in ONE_SIDED)
             faint = variant.factor < 1.0 or variant.values == "small"
-            truth = truth_of(model, inputs, wide=wide, one_sided=variant.values in ONE_SIDED)
             slices = not faint and not truth.tied and variant.values != "rising"
             truth = replace(truth, faint=slices, floor=numerics.FLOOR if faint else 0.0)
             check_kinds([inputs, dict(model.state_dict()), truth.native])
-            truth = edges.settled(variant.values, model, inputs, truth)
-            if variant.label != "as given" and _is_either(variant, model, inputs, truth):
-                raise ValueError("the reference's answer is either's of equal values")
+            with beside():
+                truth = edges.settled(variant.values, model, inputs, truth)
+                if variant.label != "as given" and _is_either(variant, model, inputs, truth):
+                    raise ValueError("the reference's answer is either's of equal values")
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant
             return Fails(error.with_traceback(None))  # which would keep the inputs and the model
-        fine = finite(truth.native)
-        return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
+        with beside():
+            fine = finite(truth.native)
+            return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
 
     def _replays(self, variant: Variant) -> Replays:
         further = self._further(variant, model := self.model(variant))

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tritonsmith.tasks.values import uniform
+
 _TOPK, _SORT, _STABLE = torch.ops.aten.topk.default, torch.ops.aten.sort.default, torch.ops.aten.sort.stable
 
 
@@ -87,7 +89,7 @@ class Ties(TorchDispatchMode):
     def _noise(self, values: torch.Tensor, dim: int) -> torch.Tensor:
         largest = values.nan_to_num(0.0, 0.0, 0.0).abs().amax()
         if self._number > 1:
-            share = torch.rand_like(values)
+            share = uniform(values).to(values.dtype)
         else:
             count, sides = values.shape[dim], [1] * values.dim()
             sides[dim] = count
