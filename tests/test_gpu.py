@@ -68,6 +68,37 @@ def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
     assert order == ["alone", "shared"]
 
 
+def test_a_process_begins_beside_those_who_share_and_not_beside_who_is_alone() -> None:
+    gpu = Gpu(0, memory=100)
+    assert not _waits_for(gpu, gpu.shared, gpu.changing)
+    assert _waits_for(gpu, gpu.alone, gpu.changing)
+    assert _waits_for(gpu, gpu.changing, gpu.alone)
+
+
+def test_a_process_that_begins_for_who_is_alone_does_not_wait_for_its_end() -> None:
+    gpu = Gpu(0, memory=100)
+    with gpu.alone(), gpu.changing():
+        pass
+    with gpu.shared(), gpu.changing():
+        pass
+    assert _waits_for(gpu, gpu.alone, gpu.changing)
+
+
+def test_a_process_waits_for_who_is_alone_for_so_long_and_begins_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["tritonsmith.verify.process.gpu"], "_AWAITED", 0.1)
+    gpu, begun = Gpu(0, memory=100), threading.Event()
+
+    def begin() -> None:
+        with gpu.changing():
+            begun.set()
+
+    with gpu.alone():
+        thread = _start(begin)
+        assert not begun.wait(0.05) and begun.wait(1.0)
+    thread.join(2)
+    assert not _waits_for(gpu, gpu.shared, gpu.shared)
+
+
 def test_memory_is_planned() -> None:
     gpu = Gpu(0, memory=100)
     assert not _waits_for(gpu, lambda: gpu.room(40), lambda: gpu.room(40))

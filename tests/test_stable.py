@@ -2,7 +2,9 @@
 
 import socket
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import cast
 
@@ -33,10 +35,29 @@ class Zygotes:
         return 0
 
 
-def _stable(zygotes: Zygotes, monkeypatch: pytest.MonkeyPatch) -> Stable:
+def _stable(
+    zygotes: Zygotes,
+    monkeypatch: pytest.MonkeyPatch,
+    changing: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Stable:
     monkeypatch.setattr(stable, "_PAUSE", 0.01)
-    settings = VerifyConfig(device="cpu")
-    return Stable(cast(Zygote, zygotes), lambda folder: runner_limits(settings, 1.0, folder), 0, pooled=True, spare=0)
+    limits, settings = runner_limits, VerifyConfig(device="cpu")
+    return Stable(cast(Zygote, zygotes), lambda folder: limits(settings, 1.0, folder), 0, True, 0, changing)
+
+
+def test_a_runner_begins_and_ends_when_nobody_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygotes, told = Zygotes([{"warm": True}]), []
+
+    @contextmanager
+    def changing() -> Iterator[None]:
+        told.append(("from", len(zygotes.answers), zygotes.ended))
+        yield
+        told.append(("to", len(zygotes.answers), zygotes.ended))
+
+    runners = _stable(zygotes, monkeypatch, changing)
+    runners.give_back(runners.take(), clean=False)
+    assert told == [("from", 0, 0), ("to", 0, 0), ("from", 0, 0), ("to", 0, 1)]
+    runners.close()
 
 
 FULL: dict[str, object] = {"error": {"message": "CUDA error: out of memory"}}

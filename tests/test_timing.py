@@ -93,6 +93,17 @@ def test_outliers_are_trimmed() -> None:
     assert timing.compare(blocks, [[1.0] * 10] * 5, CALIBRATED).speedup.median == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("trials", [2, 3, 5])
+def test_a_trial_of_few_that_others_took_the_gpu_from_does_not_count(trials: int) -> None:
+    quiet, disturbed = [1.5] * trials, [1.5] * (trials - 1) + [1.85]
+    found = timing.compare([disturbed, quiet] * 3, [quiet, quiet] * 3, CALIBRATED)
+    assert found.speedup.median == pytest.approx(1.0) and found.reference_ms == pytest.approx(1.5)
+
+
+def test_a_single_run_counts_as_it_is() -> None:
+    assert timing.compare([[2.0]], [[1.0]], SINGLE).speedup.median == pytest.approx(2.0)
+
+
 def test_interval_covers_the_true_speedup() -> None:
     covered = 0
     for seed in range(200):

@@ -16,6 +16,7 @@ import ctypes
 import functools
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 
 import torch
@@ -53,6 +54,7 @@ class Trials:
                     last = _after(last, "cuGraphAddChildGraphNode", graph, child)
                 last = _after(last, "cuGraphAddEventRecordNode", graph, end.cuda_event)
             call_driver("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), graph, ctypes.c_ulonglong(0))
+            weakref.finalize(self, _destroyed, self._exec)
         finally:
             call_driver("cuGraphDestroy", graph)
 
@@ -62,10 +64,6 @@ class Trials:
         call_driver("cuGraphLaunch", self._exec, ctypes.c_void_p(stream.cuda_stream))
         stream.synchronize()
         return [start.elapsed_time(end) for start, end in self._events]
-
-    def __del__(self) -> None:
-        if self._exec:  # whatever the driver says to it: nobody waits for an answer
-            library()["cuGraphExecDestroy"](self._exec)
 
 
 class Recording:
@@ -223,6 +221,10 @@ def _aside() -> torch.cuda.Stream:
 @functools.cache
 def _second(device: int) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
+
+
+def _destroyed(made: ctypes.c_void_p) -> None:
+    library()["cuGraphExecDestroy"](made)  # whatever the driver says to it: nobody waits for an answer
 
 
 def _after(last: _NODE, function: str, graph: ctypes.c_void_p, what: int) -> _NODE:

@@ -71,6 +71,7 @@ class Judge:
                 gpu,
                 pooled,
                 settings.spare,
+                self.gpu.changing,
             )
             self.target = "sm_{}{}".format(*torch.cuda.get_device_capability(gpu))
             budget = int(_KEPT_SHARE * self.gpu.memory / self.gpu.part.judges)

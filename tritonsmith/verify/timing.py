@@ -224,10 +224,11 @@ def interleave(
 
 
 def trimmed(times: Sequence[float], trim: float) -> np.ndarray:
-    """The trials without the fastest and the slowest share `trim`."""
+    """The trials without the fastest and the slowest share `trim`, and without the slowest where that is none: others
+    may take the GPU for a moment, whatever is done against it (`Gpu.changing`), and long kernels have two trials."""
     ordered = np.sort(np.asarray(times, dtype=float))
     cut = int(len(ordered) * trim)
-    return ordered[cut : len(ordered) - cut]
+    return ordered[cut : max(len(ordered) - max(cut, int(trim > 0)), 1)]
 
 
 def half_width(reference: list[list[float]], candidate: list[list[float]], preset: Preset) -> float:

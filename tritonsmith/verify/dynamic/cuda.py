@@ -68,10 +68,12 @@ class Watch:
 
 def install(launches: Launches) -> Watch:
     """Put the hooks into this process."""
+    from triton import knobs
     from triton.compiler.errors import CompilationError
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 
+    knobs.compilation.disable_line_info = True  # nobody reads it, and the instructions are the same without
     watch = Watch(launches)
     launch, measure = JITFunction.run, Autotuner._bench
 

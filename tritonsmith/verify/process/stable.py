@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tritonsmith.verify.process import scratch, wire
@@ -25,9 +26,18 @@ _PAUSE = 0.5
 class Stable:
     """Keeps `spare` runners ready beyond those in use; usable from several threads."""
 
-    def __init__(self, zygote: Zygote, limits: Callable[[Path], Limits], gpu: int, pooled: bool, spare: int) -> None:
+    def __init__(
+        self,
+        zygote: Zygote,
+        limits: Callable[[Path], Limits],
+        gpu: int,
+        pooled: bool,
+        spare: int,
+        changing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`changing`: held while a runner begins or ends on the GPU."""
         self._zygote, self._limits, self._gpu = zygote, limits, gpu
-        self._pooled, self._spare = pooled, spare
+        self._pooled, self._spare, self._changing = pooled, spare, changing
         self._idle: list[Runner] = []
         # A start that ends at once is told of in the thread that asked for it, which holds the lock.
         self._lock = threading.RLock()
@@ -59,7 +69,8 @@ class Stable:
 
     def end(self, warm: Runner) -> int:
         """End a runner; returns its status (negative = signal)."""
-        return self._zygote.end(warm)
+        with self._changing():
+            return self._zygote.end(warm)
 
     def close(self) -> None:
         """End the runners that wait."""
@@ -89,8 +100,9 @@ class Stable:
             warm = self._zygote.start(self._limits(folder), folder, self._gpu)
             error: object
             try:
-                wire.send(warm.channel, {"do": "warm"}, None, deadline)
-                reply, _ = wire.receive(warm.channel, deadline)
+                with self._changing():
+                    wire.send(warm.channel, {"do": "warm"}, None, deadline)
+                    reply, _ = wire.receive(warm.channel, deadline)
                 if "error" not in reply:
                     return warm
                 error = reply["error"]

@@ -10,9 +10,13 @@ held by all who wait. Does not know what is used: see `gpu`.
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+_PAUSE = 1e-3
+"""Seconds between two tries of who does not wait."""
 
 
 class Turnstile:
@@ -38,6 +42,23 @@ class Turnstile:
             with held(self._wish, fcntl.LOCK_SH), held(self._gate, fcntl.LOCK_EX):
                 inside.enter_context(held(self._use, fcntl.LOCK_SH))
             yield
+
+    @contextmanager
+    def shared_within(self, seconds: float) -> Iterator[bool]:
+        """Use it beside others if that can be had in so many seconds; whether it could. Nobody waits for who waits."""
+        end = time.monotonic() + seconds
+        with ExitStack() as inside:
+            while not (entered := self._entered(inside)) and time.monotonic() < end:
+                time.sleep(_PAUSE)
+            yield entered
+
+    def _entered(self, inside: ExitStack) -> bool:
+        try:
+            with held(self._gate, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                inside.enter_context(held(self._use, fcntl.LOCK_SH | fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True
 
     @contextmanager
     def alone(self) -> Iterator[None]:
