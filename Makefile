@@ -9,7 +9,7 @@ demo: setup
 	$(BIN)/tritonsmith run configs/demo.toml
 
 test: setup lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ LEAVE_SOMETHING = {
 }  # fmt: skip
 """Families of what a process keeps, for whoever comes next."""
 OTHERS = [case for case in CASES if case.path.parent.name not in LEAVE_SOMETHING]
-SERVED = [*(case for case in CASES if case.path.parent.name in LEAVE_SOMETHING), *OTHERS[::4]]
+SERVED = [*(case for case in CASES if case.path.parent.name in LEAVE_SOMETHING), *OTHERS[::16]]
 """What runners that serve on judge here; `benchmarks/corpus.py` has them judge all, which takes as long as
 `test_corpus` does."""
 

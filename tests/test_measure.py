@@ -23,7 +23,7 @@ def turns(delays: list[float], told: list[float] | None = None) -> Turns:
         time.sleep(1e-4 * trials + (left.pop(0) if len(left) > 1 else left[0]))
         return {"milliseconds": [claims.pop(0) if claims else 0.1] * trials}, None
 
-    return Turns(cast(Conversation, SimpleNamespace(ask=ask)), REFERENCE, timing.CALIBRATED, 1)
+    return Turns(cast(Conversation, SimpleNamespace(ask=ask)), REFERENCE, timing.CALIBRATED, 1, 1)
 
 
 def taken(side: Turns, first: int = 5) -> tuple[list[list[float]], list[list[float]]]:
@@ -63,3 +63,16 @@ def test_a_runner_that_gives_no_times_is_asked_no_more() -> None:
     side._talk = cast(Conversation, SimpleNamespace(ask=lambda mode, header: ({"milliseconds": [0.1]}, None)))
     taken(side, 1)
     assert side.doubt is not None and side.doubt.rule == "protocol" and len(side.prompt) == 2
+
+
+def test_a_slow_candidate_of_a_short_reference_tells_no_lie() -> None:
+    """Trials of such a reference have two calls, and three that are not timed, which take the candidate longer."""
+
+    def ask(mode: str, header: dict[str, object]) -> tuple[dict[str, object], None]:
+        trials = cast(int, header["trials"])
+        time.sleep(5 * 20e-3 * trials)
+        return {"milliseconds": [20.0] * trials}, None
+
+    side = Turns(cast(Conversation, SimpleNamespace(ask=ask)), REFERENCE, timing.CALIBRATED, 2, 5)
+    side.block(2)
+    assert side.prompt == [True]

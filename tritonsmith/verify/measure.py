@@ -31,8 +31,9 @@ _PROMPT, _SURE, _AGAIN_MS = 3, 15, 20.0
 """Turns that a clock must be right in, after how many that it was not right in so many it is called a lie, and the
 device's time that the reference may have in one that is added and not recorded."""
 _CLOCK_SLACK = 0.5e-3
-"""Seconds a trial may take beyond twice the time claimed and what the reference's trials take besides: messages,
-waking up. A forged time below this is not found out here, only by the process's integrity check."""
+"""Seconds a trial may take beyond twice the time claimed, its calls that are not timed, and what the reference's trials
+take besides: messages, waking up. A forged time below this is not found out here, only by the process's integrity
+check."""
 
 
 def preset(settings: VerifyConfig, extensions: ExtensionsConfig) -> timing.Preset:
@@ -131,7 +132,8 @@ def _sides(
         theirs, ours, recorded = _recorded(subject, reference, how, theirs, ours)
     if not reference.recorded:
         reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
-    return reference, Turns(subject.talk, reference, how, reference.repeats, recorded), theirs + ours
+    in_all = timing.calls_in_all(reference.repeats, len(sets))
+    return reference, Turns(subject.talk, reference, how, reference.repeats, in_all, recorded), theirs + ours
 
 
 def _recorded(
@@ -237,9 +239,17 @@ class Turns:
     """The candidate's side of the turns, as the judge sees it."""
 
     def __init__(
-        self, talk: Conversation, reference: Reference, how: timing.Preset, repeats: int, recorded: bool = False
+        self,
+        talk: Conversation,
+        reference: Reference,
+        how: timing.Preset,
+        repeats: int,
+        in_all: int,
+        recorded: bool = False,
     ) -> None:
-        self._talk, self._reference, self._how, self._repeats = talk, reference, how, repeats
+        """`repeats`: calls of a trial that are timed, of so many `in_all`."""
+        self._talk, self._reference, self._how = talk, reference, how
+        self._repeats, self._in_all = repeats, in_all
         self.recorded = recorded
         self.prompt: list[bool] = []
         """Of each turn, whether it took no longer than the runner's times allow."""
@@ -260,9 +270,9 @@ class Turns:
         if not isinstance(times, list) or len(times) != trials or not all(map(number_of, times)):
             self.doubt = Finding(rule="protocol", message="the runner gave no times")
             return [1.0] * trials
-        claimed = 1e-3 * self._repeats * sum(times)
+        claimed, untimed = (1e-3 * calls * sum(times) for calls in (self._repeats, self._in_all - self._repeats))
         # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
-        hidden = taken - 2 * claimed - self._reference.host - (4 * trials + 1) * self._allowance()
+        hidden = taken - 2 * claimed - untimed - self._reference.host - (4 * trials + 1) * self._allowance()
         self.prompt[-1] = claimed <= taken and hidden <= _CLOCK_SLACK * trials
         if not self.prompt[-1]:
             self.last = f"{trials} trials were said to take {1e3 * claimed:.2f} ms and took {1e3 * taken:.1f} ms"
