@@ -1,68 +1,131 @@
 """The judge's clock behind a runner that times itself; the runner is a stand-in, no GPU is needed."""
 
-import time
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from tritonsmith.verify import timing
+from tritonsmith.verify import measure, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.measure import Reference, Turns, _borne_out
 
-REFERENCE = cast(Reference, SimpleNamespace(host=0.0, recorded=False, repeats=1, block=lambda trials: [0.2] * trials))
+
+class Clock:
+    """A clock that goes as it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        """As `time.perf_counter`."""
+        return self.now
 
 
-def turns(delays: list[float], told: list[float] | None = None) -> Turns:
-    """The turns of a runner that takes 0.1 ms a trial, and in turn k delays[k] seconds more, the last one for ever; it
-    claims the first of the times `told`, where there are any left, or what it takes."""
-    left, claims = list(delays), list(told or [])
+CLOCK = Clock()
 
-    def ask(mode: str, header: dict[str, object]) -> tuple[dict[str, object], None]:
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the judge go by it, whatever else the machine does meanwhile."""
+    monkeypatch.setattr(measure, "time", CLOCK)
+
+
+class Counting:
+    """A reference whose turn k takes k ms a trial."""
+
+    host, recorded, repeats = 0.0, False, 1
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def block(self, trials: int) -> list[float]:
+        """As `Reference.block`."""
+        self.turns += 1
+        return [float(self.turns)] * trials
+
+
+class Session:
+    """A runner that takes 0.1 ms a trial, and in turn k delays[k] seconds more, the last one for ever; it claims the
+    first of the times `told`, where there are any left, or what it takes."""
+
+    def __init__(self, delays: list[float], told: list[float] | None = None) -> None:
+        self._delays, self._told = list(delays), list(told or [])
+        self.reference = cast(Reference, Counting())
+        talk = cast(Conversation, SimpleNamespace(ask=self._ask))
+        self.turns = Turns(talk, self.reference, timing.CALIBRATED, 1, 1)
+
+    def _ask(self, mode: str, header: dict[str, object]) -> tuple[dict[str, object], None]:
         trials = cast(int, header["trials"])
-        time.sleep(1e-4 * trials + (left.pop(0) if len(left) > 1 else left[0]))
-        return {"milliseconds": [claims.pop(0) if claims else 0.1] * trials}, None
+        CLOCK.now += 1.1e-4 * trials + (self._delays.pop(0) if len(self._delays) > 1 else self._delays[0])
+        return {"milliseconds": [self._told.pop(0) if self._told else 0.1] * trials}, None
 
-    return Turns(cast(Conversation, SimpleNamespace(ask=ask)), REFERENCE, timing.CALIBRATED, 1, 1)
+    def taken(self, first: int = 5) -> tuple[list[list[float]], list[list[float]]]:
+        """What is left of so many turns, and of those that are taken in their place."""
+        theirs = [self.reference.block(10) for _ in range(first)]
+        ours = [self.turns.block(10) for _ in range(first)]
+        return _borne_out(self.reference, self.turns, timing.CALIBRATED, theirs, ours)
 
-
-def taken(side: Turns, first: int = 5) -> tuple[list[list[float]], list[list[float]]]:
-    """What is left of so many turns, and of those that are added."""
-    theirs, ours = [REFERENCE.block(10) for _ in range(first)], [side.block(10) for _ in range(first)]
-    return _borne_out(REFERENCE, side, timing.CALIBRATED, theirs, ours)
-
-
-def test_a_clock_that_is_always_wrong_is_a_lie() -> None:
-    side = turns([0.2])
-    taken(side)
-    assert side.doubt is not None and side.doubt.rule == "clock"
+    @property
+    def refused(self) -> str:
+        """The rule that is broken; empty if none is."""
+        return self.turns.doubt.rule if self.turns.doubt is not None else ""
 
 
-@pytest.mark.parametrize("late", [5, 8, 12])
-def test_a_host_that_was_busy_in_most_turns_is_no_lie(late: int) -> None:
-    side = turns([0.2] * late + [0.0])
-    theirs, ours = taken(side)
-    assert side.doubt is None and len(theirs) == len(ours) == 3 and len(side.prompt) == late + 3
+@pytest.mark.parametrize("right", [0, 2])
+def test_a_clock_that_is_wrong_in_nearly_all_turns_is_a_lie(right: int) -> None:
+    session = Session([0.0] * right + [0.1])
+    session.taken()
+    assert session.refused == "clock" and len(session.turns.prompt) == 15
 
 
-def test_a_clock_that_was_right_in_enough_turns_gets_no_more_of_them() -> None:
-    side = turns([0.0, 0.2, 0.0])
-    theirs, ours = taken(side)
-    assert side.doubt is None and len(side.prompt) == 5 and len(theirs) == len(ours) == 4
+@pytest.mark.parametrize(("late", "counted"), [(5, 5), (8, 5), (11, 4), (12, 3)])
+def test_a_host_that_was_busy_in_most_turns_is_no_lie(late: int, counted: int) -> None:
+    session = Session([0.1] * late + [0.0])
+    theirs, ours = session.taken()
+    assert session.refused == "" and len(session.turns.prompt) == late + counted == len(theirs) + late
+    assert [block[0] for block in theirs] == [late + number for number in range(1, counted + 1)]
+    assert ours == [[0.1] * len(block) for block in theirs]
+
+
+def test_another_turn_is_taken_in_place_of_one_that_was_late() -> None:
+    session = Session([0.0, 0.1, 0.0])
+    theirs, _ = session.taken()
+    assert session.refused == "" and [block[0] for block in theirs] == [1, 3, 4, 5, 6]
+
+
+def test_a_kernel_so_long_that_it_has_two_turns_gets_no_third() -> None:
+    session = Session([0.0])
+    theirs, _ = session.taken(2)
+    assert session.refused == "" and len(theirs) == len(session.turns.prompt) == 2
 
 
 def test_turns_that_a_clock_lies_in_do_not_count() -> None:
-    side = turns([0.2, 0.2, 0.0, 0.0, 0.0], told=[0.001, 0.001])
-    _, ours = taken(side)
-    assert side.doubt is None and ours == [[0.1] * 10] * 3
+    session = Session([0.1, 0.1, 0.0], told=[0.001, 0.001])
+    _, ours = session.taken()
+    assert session.refused == "" and {time for block in ours for time in block} == {0.1}
+
+
+def test_sides_take_turns_in_going_first_where_turns_are_added() -> None:
+    session, order = Session([0.1] * 5 + [0.0]), []
+    first, second = session.reference.block, session.turns.block
+
+    def noted(name: str, trials: int) -> list[float]:
+        order.append(name)
+        return first(trials) if name == "reference" else second(trials)
+
+    theirs, ours = [first(10) for _ in range(5)], [second(10) for _ in range(5)]
+    session.reference.block = lambda trials: noted("reference", trials)  # type: ignore[method-assign]
+    session.turns.block = lambda trials: noted("candidate", trials)  # type: ignore[method-assign]
+    _borne_out(session.reference, session.turns, timing.CALIBRATED, theirs, ours)
+    assert order[:4] == ["candidate", "reference", "reference", "candidate"]
 
 
 def test_a_runner_that_gives_no_times_is_asked_no_more() -> None:
-    side = turns([0.0])
-    side.block(10)
-    side._talk = cast(Conversation, SimpleNamespace(ask=lambda mode, header: ({"milliseconds": [0.1]}, None)))
-    taken(side, 1)
-    assert side.doubt is not None and side.doubt.rule == "protocol" and len(side.prompt) == 2
+    session = Session([0.0])
+    session.turns.block(10)
+    session.turns._talk = cast(Conversation, SimpleNamespace(ask=lambda mode, header: ({"milliseconds": [0.1]}, None)))
+    session.taken(1)
+    assert session.refused == "protocol" and len(session.turns.prompt) == 2
 
 
 def test_a_slow_candidate_of_a_short_reference_tells_no_lie() -> None:
@@ -70,9 +133,10 @@ def test_a_slow_candidate_of_a_short_reference_tells_no_lie() -> None:
 
     def ask(mode: str, header: dict[str, object]) -> tuple[dict[str, object], None]:
         trials = cast(int, header["trials"])
-        time.sleep(5 * 20e-3 * trials)
+        CLOCK.now += 5 * 20.1e-3 * trials
         return {"milliseconds": [20.0] * trials}, None
 
-    side = Turns(cast(Conversation, SimpleNamespace(ask=ask)), REFERENCE, timing.CALIBRATED, 2, 5)
+    talk = cast(Conversation, SimpleNamespace(ask=ask))
+    side = Turns(talk, cast(Reference, Counting()), timing.CALIBRATED, 2, 5)
     side.block(2)
     assert side.prompt == [True]

@@ -30,6 +30,11 @@ class Zygotes:
         wire.send(theirs, self.answers.pop(0))
         return Runner(pid=0, channel=ours, folder=folder)
 
+    @property
+    def asked(self) -> int:
+        """How many of its runners have been asked for something."""
+        return sum(wire.comes(theirs, 0.0) for theirs in self._theirs)
+
     def end(self, runner: Runner) -> int:
         self.ended += 1
         return 0
@@ -50,13 +55,29 @@ def test_a_runner_begins_and_ends_when_nobody_is_timed(monkeypatch: pytest.Monke
 
     @contextmanager
     def changing() -> Iterator[None]:
-        told.append(("from", len(zygotes.answers), zygotes.ended))
+        told.append(("from", zygotes.asked, zygotes.ended))
         yield
-        told.append(("to", len(zygotes.answers), zygotes.ended))
+        told.append(("to", zygotes.asked, zygotes.ended))
+
+    runners = _stable(zygotes, monkeypatch, changing)
+    warm = runners.take()
+    warm.served = stable.MOST
+    runners.give_back(warm, clean=True)
+    assert told == [("from", 0, 0), ("to", 1, 0), ("from", 1, 0), ("to", 1, 1)]
+    runners.close()
+
+
+def test_a_runner_whose_kernel_may_run_on_is_ended_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygotes, told = Zygotes([{"warm": True}]), []
+
+    @contextmanager
+    def changing() -> Iterator[None]:
+        told.append(zygotes.ended)
+        yield
 
     runners = _stable(zygotes, monkeypatch, changing)
     runners.give_back(runners.take(), clean=False)
-    assert told == [("from", 0, 0), ("to", 0, 0), ("from", 0, 0), ("to", 0, 1)]
+    assert zygotes.ended == 1 and told == [0]
     runners.close()
 
 

@@ -180,7 +180,9 @@ class Runner:
         self.asked: list[tuple[str, str]] = []
         self.trials = self.recorded = 0
         self.colds: list[int] = []
-        self.wrong_as_recorded = False
+        self.marks: dict[int, torch.Tensor] = {}
+        self.remarks = True
+        self.wrong_as_recorded, self.makes, self.made = False, True, 0
 
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
@@ -188,7 +190,7 @@ class Runner:
         actions: dict[str, Callable[[], tuple[object, object]]] = {
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
             "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
-            "make": lambda: ({"made": True}, None),
+            "make": lambda: ({"made": self._make(cast(int, header["trials"]))}, None),
             "cold": lambda: ({"milliseconds": self._cold(header)}, None),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
@@ -196,6 +198,10 @@ class Runner:
             "hold": lambda: (self._hold(cast(list[torch.Tensor], tree), header.get("set")), None),
         }
         return actions.get(str(header["do"]), lambda: ({}, None))()
+
+    def _make(self, trials: int) -> bool:
+        self.made = trials
+        return self.makes
 
     def _tune(self, warmups: int) -> float:
         self._watch = Stopwatch()
@@ -205,6 +211,7 @@ class Runner:
         trials, repeats = cast(int, header["trials"]), cast(int, header["repeats"])
         self.trials += trials if header["hide"] else 0
         self.recorded += trials if header["recorded"] else 0
+        assert trials == self.made or not header["recorded"]
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
 
     def _factor(self) -> int:
@@ -212,13 +219,19 @@ class Runner:
         return 3 if self._wrong or (recorded and self.wrong_as_recorded) else 2
 
     def _cold(self, header: dict[str, object]) -> list[float]:
-        again = 0.004 if _how(self._gpu) in self._keeps else 0.043
         self.colds.append(cast(int, header["times"]))
-        return [0.044, *[again] * (self.colds[-1] - 1)]
+        number, times = cast(int, header["set"]), []
+        for _ in range(self.colds[-1]):
+            known = torch.equal(self.marks[number], self._held[number][0]) and _how(self._gpu) in self._keeps
+            times.append(0.004 if known else 0.043)
+            if self.remarks:
+                self.marks[number] = self._held[number][0]
+        return times
 
     def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
         if number is None:
             self._held.append(inputs)
+            self.marks[len(self._held) - 1] = inputs[0]
         else:
             self._held[cast(int, number)] = inputs
 
@@ -247,12 +260,14 @@ def _measured(
     remembers: bool = False,
     keeps: str = "",
     wrong_as_recorded: bool = False,
+    remarks: bool = True,
+    makes: bool = True,
 ) -> tuple[object, Runner]:
     gpu = Gpu(0, Part(folder), memory=1)
     with gpu.shared():
         pass
     runner = Runner(machine, gpu, wrong, records, keeps)
-    runner.wrong_as_recorded = wrong_as_recorded
+    runner.wrong_as_recorded, runner.remarks, runner.makes = wrong_as_recorded, remarks, makes
     talk = cast(Conversation, runner)
     model = Doubling(machine)
     subject = Subject(
@@ -329,7 +344,7 @@ def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, 
     assert runner.recorded == runner.trials >= CALIBRATED.blocks * in_a_turn
     ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
     assert ways["record"] == ways["cold"] == {"shared"} and ways["time"] == {"alone"}
-    assert [what for what, _ in runner.asked].count("timed") == 3 and runner.colds[:3] == [1, 1, 1]
+    assert [what for what, _ in runner.asked].count("timed") == 3 and runner.colds[-3:] == [1, 1, 1]
 
 
 def test_who_answers_wrongly_as_recorded_is_timed_from_a_stream(recording: Machine, tmp_path: Path) -> None:
@@ -341,8 +356,11 @@ def test_who_answers_wrongly_as_recorded_is_timed_from_a_stream(recording: Machi
     assert isinstance(found, Mismatch)
 
 
-def test_what_takes_longer_on_new_contents_than_on_the_same_keeps_answers(recording: Machine, tmp_path: Path) -> None:
-    found, _ = _measured(recording, tmp_path, CALIBRATED, keeps="shared alone")
+@pytest.mark.parametrize("remarks", [True, False])
+def test_what_takes_longer_on_other_contents_than_on_those_that_were_timed_keeps_answers(
+    recording: Machine, tmp_path: Path, remarks: bool
+) -> None:
+    found, _ = _measured(recording, tmp_path, CALIBRATED, keeps="shared alone", remarks=remarks)
     assert isinstance(found, Finding) and found.rule == "cache"
 
 
@@ -357,6 +375,11 @@ def test_a_reference_is_recorded_where_its_candidate_cannot_be(recording: Machin
         isinstance(found, Timing) and not found.recorded and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
     )
     assert "cold" not in dict(runner.asked) and found.reference_ms == pytest.approx(0.040)
+
+
+def test_a_candidate_whose_trials_are_not_made_is_timed_by_launches(recording: Machine, tmp_path: Path) -> None:
+    found, runner = _measured(recording, tmp_path, CALIBRATED, makes=False)
+    assert isinstance(found, Timing) and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
 
 
 def test_nothing_is_recorded_of_a_reference_that_remembers(recording: Machine, tmp_path: Path) -> None:

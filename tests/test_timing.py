@@ -38,7 +38,7 @@ def test_long_kernels_do_not_hold_the_gpu_for_long() -> None:
     turns, _ = timing.interleave(_clock(400.0, 0.2, 0), _clock(400.0, 0.2, 1), CALIBRATED, 800.0)
     assert sum(map(len, turns)) <= 6
     turns, others = timing.interleave(_clock(5.0, 1e-4, 0), _clock(5.0, 1e-4, 1), CALIBRATED, 10.0)
-    assert sum(map(len, turns + others)) <= 20
+    assert sum(map(len, turns + others)) <= 30
 
 
 def test_the_longest_kernels_have_an_interval_too() -> None:
@@ -70,7 +70,7 @@ def test_recorded_trials_need_a_narrower_interval_and_less_of_the_gpu() -> None:
         timing.interleave(_clock(0.5, 1e-4, 0), _clock(0.5, 1e-4, 1), CALIBRATED, 1.0, recorded=known)[0]
         for known in (False, True)
     ]
-    assert sum(map(len, long[1])) == 2 * CALIBRATED.blocks < sum(map(len, long[0])) == CALIBRATED.trials
+    assert sum(map(len, long[1])) == 3 * CALIBRATED.blocks < sum(map(len, long[0])) == CALIBRATED.trials
 
 
 def test_no_more_than_the_preset_while_others_wait() -> None:

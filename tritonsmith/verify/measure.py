@@ -28,8 +28,8 @@ _CALLS, _WALL_SECONDS = 20, 0.001
 _QUESTIONS = 2
 """Of no calls at all, the quickest of which says what a question takes."""
 _PROMPT, _SURE, _AGAIN_MS = 3, 15, 20.0
-"""Turns that a clock must be right in, after how many that it was not right in so many it is called a lie, and the
-device's time that the reference may have in one that is added and not recorded."""
+"""Turns that a clock must be right in, after how many of them it is called a lie if it was not, and the device's time
+that the reference may have in one that is added and not recorded."""
 _CLOCK_SLACK = 0.5e-3
 """Seconds a trial may take beyond twice the time claimed, its calls that are not timed, and what the reference's trials
 take besides: messages, waking up. A forged time below this is not found out here, only by the process's integrity
@@ -60,6 +60,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         theirs, ours = _borne_out(reference, turns, how, theirs, ours)
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
+    keeps = rechecked.kept(subject, gpu, sets) if turns.recorded and turns.doubt is None else None
     # The truth needs the memory, and after it the runner does.
     reference.clear()
     sets.clear()
@@ -70,7 +71,7 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
             # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in
             # the recorded call comes here, too, and gains nothing by it.
             return measure(replace(subject, replayable=False), gpu, how)
-        wrong: Finding | Mismatch | None = rechecked.kept(subject, gpu)
+        wrong: Finding | Mismatch | None = keeps
     else:
         wrong = rechecked.answered(subject, gpu, model)
     if wrong is not None:
@@ -84,20 +85,20 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
 def _borne_out(
     reference: "Reference", turns: "Turns", how: timing.Preset, theirs: list[list[float]], ours: list[list[float]]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """The turns of which the judge's clock bears the runner's out; more are taken where these are too few.
+    """The turns of which the judge's clock bears the runner's out; others are taken in place of those that it does not.
 
-    A host that is busy with other candidates delays some turns, or most; a clock that lies is wrong in each that it
-    lies in, and gains nothing by it.
+    A host that is busy with other candidates delays some turns, or most; a clock that lies by more than that check
+    lets pass gains nothing in the turns that it lies in.
     """
-    while turns.doubt is None and sum(turns.prompt) < min(_PROMPT, how.blocks):
-        if len(ours) >= _SURE:
-            turns.doubt = Finding(rule="clock", message=turns.last)
-            break
+    wanted = min(how.blocks, len(ours))
+    while turns.doubt is None and sum(turns.prompt) < wanted and len(ours) < _SURE:
         trials = len(ours[-1])
         if not reference.recorded:
             trials = max(1, min(trials, int(_AGAIN_MS / (reference.repeats * theirs[-1][-1]))))
-        theirs.append(reference.block(trials))
-        ours.append(turns.block(trials))
+        for side, into in ((reference, theirs), (turns, ours))[:: 1 if len(ours) % 2 == 0 else -1]:
+            into.append(side.block(trials))
+    if turns.doubt is None and sum(turns.prompt) < min(_PROMPT, wanted):
+        turns.doubt = Finding(rule="clock", message=turns.last)
     if turns.doubt is not None:
         return theirs, ours
     pairs = [pair for pair, prompt in zip(zip(theirs, ours, strict=True), turns.prompt, strict=True) if prompt]
@@ -161,6 +162,8 @@ def _recorded(
             reference.forget()
             return theirs, ours, False
         made = bool(told) and ask("cuda", {"do": "make", "repeats": repeats, "trials": trials})[0].get("made") is True
+        if told and not made:
+            reference.make(repeats, timing.trials_a_turn(how, known + told, in_all, recorded=False))
     return known, told or ours, made
 
 
@@ -254,7 +257,7 @@ class Turns:
         self.prompt: list[bool] = []
         """Of each turn, whether it took no longer than the runner's times allow."""
         self.last = ""
-        """Of the last turn that did, what was said and what it took."""
+        """Of the last turn that took longer, what was said and what it took."""
         self.doubt: Finding | None = None
         """What is wrong with the times that the runner gave."""
 

@@ -9,16 +9,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import nn
 
+from tritonsmith.tasks.trees import held, leaves, map_tensors, wide
 from tritonsmith.types import Finding, Mismatch
 from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import SPARE_BYTES, Conversation
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process.gpu import Gpu
 
-_LOOKS, _LOOKS_ALONE = 2, 7
-"""Calls on new contents that are held against calls on the same, beside others and alone."""
+_LOOKS, _LOOKS_ALONE = 3, 7
+"""Calls on new contents that are held against calls on the same, beside others, at most, and alone."""
 _LONGER, _LONGER_MS = 1.5, 0.005
 """How much longer one of the former takes, at least, where answers are kept: a factor, and milliseconds."""
 
@@ -85,35 +87,79 @@ def _compared(subject: Subject, truth: numerics.Truth, number: int) -> Mismatch 
     return numerics.compare(truth, output, "while it was timed")
 
 
-def kept(subject: Subject, gpu: Gpu) -> Finding | None:
-    """Whether a recorded call takes longer on new contents than once more on the same ones: it keeps answers.
+def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None:
+    """Whether a recorded call takes longer on other contents than on those that were timed, `sets`, or than once more
+    on the same: it keeps answers.
 
     Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
     share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
     """
-    with subject.beside():
-        new, same = _cold(subject, _LOOKS)
-    if not min(new) > _LONGER * min(same) + _LONGER_MS:
-        return None
-    with gpu.alone():
-        new, same = _cold(subject, _LOOKS_ALONE)
-    first, second = float(np.median(new)), float(np.median(same))
-    if not first > _LONGER * second + _LONGER_MS:
-        return None
-    message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us once more on the same"
-    return Finding(rule="cache", message=message)
+    asked = [_Less(subject, number, known) for number, known in enumerate(sets) if any(map(_is_real, leaves(known)))]
+    for look in (*asked, _Anew(subject, secrets.randbelow(subject.sets))):
+        other, known = [], []
+        for _ in range(_LOOKS):
+            with subject.beside():
+                other.append((times := look.times())[0])
+                known.append(times[1])
+            if not _longer(min(other), min(known)):
+                break
+        else:
+            with gpu.alone():
+                pairs = [look.times() for _ in range(_LOOKS_ALONE)]
+            first, second = (float(np.median(column)) for column in zip(*pairs, strict=True))
+            if _longer(first, second):
+                message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us on known ones"
+                return Finding(rule="cache", message=message)
+    return None
 
 
-def _cold(subject: Subject, times: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of so many calls on new contents, and of calls on the same ones thereafter."""
-    new, same, number = [], [], secrets.randbelow(subject.sets)
-    for _ in range(times):
-        subject.talk.ask("cuda", {"do": "hold", "set": number}, subject.draw())
-        told = subject.talk.ask("cuda", {"do": "cold", "set": number, "times": 2})[0].get("milliseconds")
+def _longer(milliseconds: float, than: float) -> bool:
+    return milliseconds > _LONGER * than + _LONGER_MS
+
+
+@dataclass
+class _Anew:
+    """A set that holds other contents each time: what is kept of the last call is of no use there."""
+
+    subject: Subject
+    number: int
+
+    def times(self) -> tuple[float, float]:
+        """Milliseconds of a call on contents that were not there before it, and of one more."""
+        return self.called(self.subject.draw())
+
+    def called(self, inputs: list[object] | None) -> tuple[float, float]:
+        """The same with these contents, or with those that are there."""
+        if inputs is not None:
+            self.subject.talk.ask("cuda", {"do": "hold", "set": self.number}, inputs)
+        told = self.subject.talk.ask("cuda", {"do": "cold", "set": self.number, "times": 2})[0].get("milliseconds")
         first, second = told if isinstance(told, list) and len(told) == 2 else (0.0, 0.0)
-        new.append(number_of(first))
-        same.append(number_of(second))
-    return new, same
+        return number_of(first), number_of(second)
+
+
+@dataclass
+class _Less(_Anew):
+    """A set that holds what was timed, and then numbers a little smaller: a kernel whose work hangs on them has as much
+    of it, and what is kept of what was timed, be it of the first call alone, is of no use."""
+
+    known: list[object]
+    looks: int = 0
+
+    def times(self) -> tuple[float, float]:
+        """Milliseconds of a call on smaller numbers, and the least of those on what was there."""
+        again = self.called(self.known if self.looks else None)[1]  # what was timed is there at first
+        self.looks += 1
+        first, second = self.called([map_tensors(item, self._smaller) for item in self.known])
+        return first, min(again, second)
+
+    def _smaller(self, tensor: torch.Tensor) -> torch.Tensor:
+        if not _is_real(tensor):  # may be places, lengths, or labels
+            return tensor
+        return held(wide(tensor) * (1 - 2.0**-6 - 2.0**-9 * self.looks), tensor.dtype)
+
+
+def _is_real(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point()
 
 
 def number_of(value: object) -> float:

@@ -1,7 +1,7 @@
 """Times a callable on the GPU, and turns interleaved blocks of trials into a speedup with an interval.
 
-Presets: `calibrated` (extension 4: 10 warm-ups, at least 50 CUDA-event trials, fewer of kernels so long that few
-tell, 10 % trimmed at each end), `long` (10 and 100) and `single` (the extension off: one timed run). Before each trial
+Presets: `calibrated` (extension 4: 10 warm-ups, 50 CUDA-event trials and more, fewer where a turn of them takes long,
+10 % trimmed at each end), `long` (10 and 100) and `single` (the extension off: one timed run). Before each trial
 the L2 cache is overwritten, and the host runs ahead of the device, so that events time the device and not the launch; a
 trial of a short kernel has several calls, on caches that hold what they can, and is recorded beforehand where that is
 possible (`cuda_graph`). The time as a user sees it is measured apart, by back-to-back calls against the judge's clock.
@@ -27,7 +27,7 @@ class Preset:
 
     warmups: int
     trials: int
-    """Trials at least."""
+    """Trials, at least where they are short."""
     trim: float
     """Share of a block's trials left out at each end."""
     blocks: int = 5
@@ -49,9 +49,10 @@ SYSTEMATIC, PLACEMENT, RECORDED_PLACEMENT = 0.01, 0.12e-3, 0.03e-3
 from a stream cost them more or less, and their data lie elsewhere. Measured on one H200 (benchmarks/timing.py: a kernel
 of 3 us takes 2.87 us in some processes and 3.0 us in others; recorded, it differs by 0.01 us, and one of 2.8 us that
 reads and writes 8 MB by 0.03); the interval is widened by the first and one of the others."""
-_TURN_SECONDS, _RECORDED_TURN_SECONDS, _FEWEST = 0.01, 0.002, 2
-"""Device time of a turn from which on its blocks are made shorter, and the trials they keep: others wait, and recorded
-kernels of 0.5 to 1 ms differ by 0.02 % from session to session (benchmarks/timing.py)."""
+_TURN_SECONDS, _RECORDED_TURN_SECONDS, _FEWEST = 0.01, 0.002, 3
+"""Device time of a turn from which on its blocks are made shorter, and the trials they keep, one for each set of
+inputs: others wait, and recorded kernels of 0.5 to 1 ms differ by 0.02 % from session to session
+(benchmarks/timing.py)."""
 _MOST_SECONDS = 3.0
 """Device time after which no further turn is taken."""
 BUFFER = 0.5e-3
@@ -225,7 +226,7 @@ def interleave(
 
 def trimmed(times: Sequence[float], trim: float) -> np.ndarray:
     """The trials without the fastest and the slowest share `trim`, and without the slowest where that is none: others
-    may take the GPU for a moment, whatever is done against it (`Gpu.changing`), and long kernels have two trials."""
+    may take the GPU for a moment, whatever is done against it (`Gpu.changing`), and long kernels have three trials."""
     ordered = np.sort(np.asarray(times, dtype=float))
     cut = int(len(ordered) * trim)
     return ordered[cut : max(len(ordered) - max(cut, int(trim > 0)), 1)]

@@ -19,6 +19,8 @@ from tritonsmith.verify.sandbox import Limits
 MOST = 100
 """Candidates after which a pooled runner is replaced: code that Triton has loaded is never unloaded."""
 _WARM_SECONDS = 120.0
+_MOSTLY = 2.0
+"""Seconds in which nearly all have one, beside others who compute."""
 _PAUSE = 0.5
 """Seconds until a start is tried again for which the GPU had no memory left; what others plan with comes back."""
 
@@ -35,7 +37,7 @@ class Stable:
         spare: int,
         changing: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """`changing`: held while a runner begins or ends on the GPU."""
+        """`changing`: held while a runner begins on the GPU, and while one ends there that did nothing wrong."""
         self._zygote, self._limits, self._gpu = zygote, limits, gpu
         self._pooled, self._spare, self._changing = pooled, spare, changing
         self._idle: list[Runner] = []
@@ -64,13 +66,15 @@ class Stable:
         if clean and self._pooled and warm.served < MOST:
             with self._lock:
                 self._idle.append(warm)
+        elif clean:
+            with self._changing():
+                self.end(warm)
         else:
             self.end(warm)
 
     def end(self, warm: Runner) -> int:
-        """End a runner; returns its status (negative = signal)."""
-        with self._changing():
-            return self._zygote.end(warm)
+        """End a runner at once, for a kernel of its may run on; returns its status (negative = signal)."""
+        return self._zygote.end(warm)
 
     def close(self) -> None:
         """End the runners that wait."""
@@ -100,9 +104,10 @@ class Stable:
             warm = self._zygote.start(self._limits(folder), folder, self._gpu)
             error: object
             try:
-                with self._changing():
+                with self._changing():  # not for ever: others wait meanwhile
                     wire.send(warm.channel, {"do": "warm"}, None, deadline)
-                    reply, _ = wire.receive(warm.channel, deadline)
+                    wire.comes(warm.channel, _MOSTLY)
+                reply, _ = wire.receive(warm.channel, deadline)
                 if "error" not in reply:
                     return warm
                 error = reply["error"]
