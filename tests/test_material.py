@@ -1,7 +1,9 @@
 """What candidates are tried on: shared by those that are under way together, and by nobody else."""
 
 import gc
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -34,6 +36,24 @@ def test_candidates_under_way_together_are_tried_on_the_same() -> None:
     one, other = supply.join(DOUBLE), supply.join(DOUBLE)
     assert _first(one) is _first(other)
     assert one.weights == other.weights
+
+
+@pytest.mark.parametrize(("task", "kind", "least"), [(DOUBLE, Material, 4), (FAILS, Fails, 2)])
+def test_a_gpu_is_shared_in_several_turns_and_none_within_another(task: Task, kind: type, least: int) -> None:
+    inside, turns = [0], []
+
+    @contextmanager
+    def beside() -> Iterator[None]:
+        assert inside == [0]
+        inside[0], before = 1, len(turns)
+        try:
+            yield
+        finally:
+            inside[0] = 0
+            turns.append(before)
+
+    found = Supply(cuda=False, budget=1 << 20).join(task).material(Variant("as given", task), True, beside)
+    assert isinstance(found, kind) and len(turns) >= least and inside == [0]
 
 
 def test_who_begins_after_a_verdict_is_tried_on_other_contents_and_weights() -> None:

@@ -52,6 +52,15 @@ def test_a_task_of_six_gigabytes_fits_beside_the_contexts() -> None:
     assert room.needs(Variant("as given", task)) < 0.6 * 140 * GIB
 
 
+def test_recorded_calls_are_planned_with_where_a_variant_leaves_memory_for_them() -> None:
+    few, many = _task("4096, 4096"), _task("4096, 393216")
+    room, variant = _room(), Variant("as given", few)
+    found = peak(few)
+    assert found is not None
+    assert room.needs(variant, recorded=True) - room.needs(variant) == 2 * (found.made + found.most)
+    assert room.spare(room.needs(variant)) and not room.spare(room.needs(Variant("as given", many)))
+
+
 @pytest.mark.parametrize(
     ("shape", "growth"), [("1024, 1024", 2.0), ("1 << 14, 1 << 15", 1.1), ("1 << 15, 65535", None)]
 )

@@ -18,7 +18,7 @@ _UNKNOWN = 2 << 30
 _LARGE = 3 << 29
 """Planned bytes from which on a variant's memory is given back to the GPU as soon as nobody needs it."""
 _SPARE = 0.125
-"""Share of what work may plan with up to which a variant leaves memory for recorded calls, whoever plans beside it."""
+"""Share of what work may plan with up to which a variant's calls may be recorded."""
 _MOST_ELEMENTS = (1 << 31) - 1
 """A kernel whose offsets have 32 bits is right for every tensor it was asked for; larger ones are another task."""
 _GROWTHS = 2.0, 1.5, 1.25, 1.1, 1.05
@@ -49,19 +49,21 @@ class Room:
         """Whether this thread has all the memory there is: what does not fit now never does."""
         return self._gpu is not None and self._gpu.whole
 
-    def needs(self, variant: Variant) -> int:
+    def needs(self, variant: Variant, recorded: bool = False) -> int:
         """Bytes of GPU memory that a variant takes at most, on the judge's side and the runner's; 0 on the CPU.
 
         That is while what was timed is compared with the truth. What is given: the judge's, the runner's, and the
         runner's place for other contents. Outputs: one on each side. The reference in float64, twice its own peak. And
-        what a library may take beside, of which nobody tells: the largest tensor in float64.
+        what a library may take beside, of which nobody tells: the largest tensor in float64. Calls that are `recorded`
+        keep outputs, and what they are made of, once more on each side.
         """
         if self._gpu is None:
             return 0
         found = peak(variant.task)
         if found is None:
             return _UNKNOWN
-        return 3 * found.given + 2 * found.made + 2 * found.most + 8 * found.largest
+        sides = 4 if recorded else 2
+        return 3 * found.given + sides * (found.made + found.most) + 8 * found.largest
 
     def settle(self, needs: int) -> None:
         """Give back what torch keeps of what the judge computed for a large variant: its runner needs it now."""
@@ -74,8 +76,7 @@ class Room:
         return needs > _LARGE
 
     def spare(self, needs: int) -> bool:
-        """Whether there is memory to record calls in beside what a variant takes: outputs and what they are made of
-        are kept once more by either side."""
+        """Whether what a variant takes is so little that calls may be recorded beside it."""
         return self._gpu is None or needs <= _SPARE * self._gpu.usable
 
     def growth(self, prepared: Sizes) -> float | None:

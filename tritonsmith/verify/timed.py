@@ -65,7 +65,8 @@ class Timed:
         """
         variant = Variant("as given", self._task)
         needs = self._room.needs(variant)
-        with self._room.taken(needs):
+        recordable = runs_without_data(self._task) and self._room.spare(needs)
+        with self._room.taken(self._room.needs(variant, recordable)):
             self._forwards.ready()
             subject = Subject(
                 talk=self._talk,
@@ -77,7 +78,7 @@ class Timed:
                 sets=1 if self._room.large(needs) else 3,
                 compiled=self._compiled_ms(gpu) if self._settings.compile_baseline else None,
                 remembers=remembers,
-                recordable=runs_without_data(self._task) and self._room.spare(needs),
+                recordable=recordable,
             )
             found = measure.measure(subject, gpu, self._preset)
             changes = integrity()
