@@ -382,6 +382,15 @@ def test_a_candidate_whose_trials_are_not_made_is_timed_by_launches(recording: M
     assert isinstance(found, Timing) and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
 
 
+def test_a_reference_whose_trials_cannot_be_made_again_is_timed_by_launches(
+    recording: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, made = Recorded.make, [False, True]
+    monkeypatch.setattr(Recorded, "make", lambda self, repeats, trials: first(self, repeats, trials) and made.pop())
+    found, _ = _measured(recording, tmp_path, CALIBRATED, makes=False)
+    assert isinstance(found, Timing) and not made and found.reference_ms == pytest.approx(0.040, rel=0.05)
+
+
 def test_nothing_is_recorded_of_a_reference_that_remembers(recording: Machine, tmp_path: Path) -> None:
     _, runner = _measured(recording, tmp_path, CALIBRATED, remembers=True)
     assert "record" not in dict(runner.asked)

@@ -50,12 +50,11 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     subject.talk.ask("cuda", {"do": "tune", "warmups": 1})
     reference, turns, both = _sides(subject, how, model, sets)
     calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
-    in_all = timing.calls_in_all(reference.repeats, len(sets))
     with gpu.alone():
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
         # are added where the host was busy, which must be like the others; calls as a user sees them.
         theirs, ours = timing.interleave(
-            reference.block, turns.block, how, both, lambda: not gpu.wanted, in_all, turns.recorded
+            reference.block, turns.block, how, both, lambda: not gpu.wanted, turns.in_all, turns.recorded
         )
         theirs, ours = _borne_out(reference, turns, how, theirs, ours)
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
@@ -158,12 +157,14 @@ def _recorded(
     in_all = timing.calls_in_all(repeats, subject.sets)
     trials = timing.trials_a_turn(how, known + (told or ours), in_all, recorded=bool(told))
     with subject.beside():
-        if not reference.make(repeats, trials):
-            reference.forget()
-            return theirs, ours, False
-        made = bool(told) and ask("cuda", {"do": "make", "repeats": repeats, "trials": trials})[0].get("made") is True
-        if told and not made:
-            reference.make(repeats, timing.trials_a_turn(how, known + told, in_all, recorded=False))
+        possible = reference.make(repeats, trials)
+        header: dict[str, object] = {"do": "make", "repeats": repeats, "trials": trials}
+        made = possible and bool(told) and ask("cuda", header)[0].get("made") is True
+        if possible and told and not made:  # a turn of launches has more trials
+            possible = reference.make(repeats, timing.trials_a_turn(how, known + told, in_all, recorded=False))
+    if not possible:
+        reference.forget()
+        return theirs, ours, False
     return known, told or ours, made
 
 
@@ -252,8 +253,7 @@ class Turns:
     ) -> None:
         """`repeats`: calls of a trial that are timed, of so many `in_all`."""
         self._talk, self._reference, self._how = talk, reference, how
-        self._repeats, self._in_all = repeats, in_all
-        self.recorded = recorded
+        self._repeats, self.in_all, self.recorded = repeats, in_all, recorded
         self.prompt: list[bool] = []
         """Of each turn, whether it took no longer than the runner's times allow."""
         self.last = ""
@@ -273,7 +273,7 @@ class Turns:
         if not isinstance(times, list) or len(times) != trials or not all(map(number_of, times)):
             self.doubt = Finding(rule="protocol", message="the runner gave no times")
             return [1.0] * trials
-        claimed, untimed = (1e-3 * calls * sum(times) for calls in (self._repeats, self._in_all - self._repeats))
+        claimed, untimed = (1e-3 * calls * sum(times) for calls in (self._repeats, self.in_all - self._repeats))
         # Each trial may wait for the host as long as it runs, or the buffer; see `timing.Stopwatch`.
         hidden = taken - 2 * claimed - untimed - self._reference.host - (4 * trials + 1) * self._allowance()
         self.prompt[-1] = claimed <= taken and hidden <= _CLOCK_SLACK * trials

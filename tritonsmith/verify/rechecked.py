@@ -94,7 +94,11 @@ def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None
     Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
     share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
     """
-    asked = [_Less(subject, number, known) for number, known in enumerate(sets) if any(map(_is_real, leaves(known)))]
+    asked = [
+        _Less(subject, number, known)
+        for number, known in enumerate(sets)
+        if any(map(torch.is_floating_point, leaves(known)))
+    ]
     for look in (*asked, _Anew(subject, secrets.randbelow(subject.sets))):
         other, known = [], []
         for _ in range(_LOOKS):
@@ -153,13 +157,9 @@ class _Less(_Anew):
         return first, min(again, second)
 
     def _smaller(self, tensor: torch.Tensor) -> torch.Tensor:
-        if not _is_real(tensor):  # may be places, lengths, or labels
+        if not torch.is_floating_point(tensor):  # may be places, lengths, or labels
             return tensor
         return held(wide(tensor) * (1 - 2.0**-6 - 2.0**-9 * self.looks), tensor.dtype)
-
-
-def _is_real(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point()
 
 
 def number_of(value: object) -> float:

@@ -20,7 +20,7 @@ MOST = 100
 """Candidates after which a pooled runner is replaced: code that Triton has loaded is never unloaded."""
 _WARM_SECONDS = 120.0
 _MOSTLY = 2.0
-"""Seconds in which nearly all have one, beside others who compute."""
+"""Seconds that others wait for a context, at most."""
 _PAUSE = 0.5
 """Seconds until a start is tried again for which the GPU had no memory left; what others plan with comes back."""
 

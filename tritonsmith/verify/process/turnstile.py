@@ -44,13 +44,13 @@ class Turnstile:
             yield
 
     @contextmanager
-    def shared_within(self, seconds: float) -> Iterator[bool]:
-        """Use it beside others if that can be had in so many seconds; whether it could. Nobody waits for who waits."""
+    def shared_within(self, seconds: float) -> Iterator[None]:
+        """Use it beside others, or in spite of who is alone after so many seconds. Nobody waits for who waits."""
         end = time.monotonic() + seconds
         with ExitStack() as inside:
-            while not (entered := self._entered(inside)) and time.monotonic() < end:
+            while not self._entered(inside) and time.monotonic() < end:
                 time.sleep(_PAUSE)
-            yield entered
+            yield
 
     def _entered(self, inside: ExitStack) -> bool:
         try:

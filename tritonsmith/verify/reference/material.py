@@ -33,6 +33,9 @@ from tritonsmith.verify.reference.passing import passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
 from tritonsmith.verify.reference.truth import hangs_on_ties, truth_of
 
+Beside = Callable[[], AbstractContextManager[None]]
+"""Use of the GPU beside other candidates."""
+
 _TASKS = 4096
 """Tasks whose habits are remembered."""
 _REPLAYS, _FOLLOWED = 2, 12
@@ -117,9 +120,7 @@ class Draws:
         self._slots: dict[Hashable, _Slot] = {}
         self._lock = threading.Lock()
 
-    def material(
-        self, variant: Variant, wide: bool = True, beside: Callable[[], AbstractContextManager[None]] = nullcontext
-    ) -> Material | Fails:
+    def material(self, variant: Variant, wide: bool = True, beside: Beside = nullcontext) -> Material | Fails:
         """A variant's material; not `wide` where there is no memory for the reference in float64.
 
         `beside` is used for what needs the GPU, and in parts: who wants that alone waits for all that it has begun. Not
@@ -283,9 +284,7 @@ class Draws:
         with slot.lock:
             yield slot
 
-    def _material(
-        self, variant: Variant, wide: bool, beside: Callable[[], AbstractContextManager[None]]
-    ) -> Material | Fails:
+    def _material(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
         # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
         made = self._tried(variant, wide, beside)
         for _ in range(_TRIES - 1 if variant.label == "as given" else 0):
@@ -295,9 +294,7 @@ class Draws:
             made = again if isinstance(made, Fails) or isinstance(again, Material) else made
         return made
 
-    def _tried(
-        self, variant: Variant, wide: bool, beside: Callable[[], AbstractContextManager[None]]
-    ) -> Material | Fails:
+    def _tried(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
         try:
             with beside():
                 inputs, model = self.inputs(variant), self.model(variant)
