@@ -48,11 +48,12 @@ def judge(wanted: list[Case], settings: VerifyConfig) -> dict[str, Verdict]:
 
 
 def wrong(wanted: list[Case], verdicts: dict[str, Verdict]) -> list[str]:
-    """A line for each cheat that was accepted and each honest one that was refused."""
+    """A line for each cheat that was accepted and each honest one that was refused, or that could not be timed."""
     lines = []
     for case in wanted:
         verdict = verdicts[case.id]
-        if case.honest != (verdict.valid and verdict.correct):
+        right = verdict.valid and verdict.correct and not (case.honest and verdict.findings)
+        if case.honest != right:
             told = [finding.message for finding in verdict.findings[:1]]
             told += [f"{verdict.mismatch.variant}: {verdict.mismatch.message}"] if verdict.mismatch else []
             lines.append(f"{case.id}: {'refused: ' + '; '.join(told) if case.honest else 'accepted'}")
