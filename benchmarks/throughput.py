@@ -1,14 +1,15 @@
 """Candidates judged a second: the warm pool against fresh interpreters, and staged against unstaged.
 
     python benchmarks/throughput.py [--device cuda] [--candidates 512] [--isolation pooled] [--fresh-at-a-time 14]
-                                    [--workers 16] [--judges 4] [--only-staged]
+                                    [--workers 16] [--judges 4] [--only-staged] [--no-compilers]
 
 The mix is that of a model in training: 30 % fail the static rules, 20 % do not compile, 15 % are wrong, 35 % are
 right, all made from the suite's hand-written kernels. A fresh interpreter is `tritonsmith verify --json` in a process
 of its own; since it is slow, only a random part of the candidates is judged so, and its rate compared. The verdicts of
 all ways must be equal, or it fails. The pool's start, until each worker has judged two candidates, is not counted; it
 is printed, and so are the mean seconds a candidate spends in each stage and how the GPU was had: alone, or by how many
-on average. On the CPU tasks are scaled as always there. Nothing is written.
+on average, and how many kernels a runner found compiled for another; with `--no-compilers` each runner compiles all
+of its own. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
@@ -152,9 +153,8 @@ def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
         warm, before = time.perf_counter(), verifier.use()
         verdicts = verifier.verify_many(jobs)
         seconds, after = time.perf_counter() - warm, verifier.use()
-        use = Use(*(getattr(after, name) - getattr(before, name) for name in ("alone", "shared", "waited")))
         gpus = choose_gpus(settings.gpus) if verifier.device == "cuda" else 0
-        return Pooled(warm - start, seconds, verdicts, use, verifier.judges, gpus)
+        return Pooled(warm - start, seconds, verdicts, after - before, verifier.judges, gpus)
 
 
 def main(
@@ -164,6 +164,7 @@ def main(
     workers: int = 0,
     judges: int = 0,
     only_staged: bool = False,
+    compilers: bool = True,
     fresh_at_a_time: int = 0,
     fresh_candidates: int = 64,
 ) -> None:
@@ -178,6 +179,7 @@ def main(
         isolation=isolation,
         workers=workers or cores(),
         judges=judges or None,
+        compilers=compilers,
     )
     at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)
     chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
@@ -218,7 +220,8 @@ def _used(pool: Pooled) -> str:
         f"{pool.gpus} GPU(s) were had alone {pool.use.alone / seconds:.0%} of the time ({timed} timed, "
         f"{recorded} of them recorded, "
         f"{1e3 * pool.use.alone / max(timed, 1):.0f} ms each), else by {beside:.1f} candidates on average; "
-        f"{pool.use.waited / len(pool.verdicts):.2f} s a candidate were spent waiting for it"
+        f"{pool.use.waited / len(pool.verdicts):.2f} s a candidate were spent waiting for it; of "
+        f"{pool.use.kernels} kernels that were compiled for runners {pool.use.known} had been before"
     )
 
 

@@ -299,6 +299,9 @@ class VerifyConfig(_Section):
     isolation: Literal["process", "pooled"] = "process"
     """`process` gives each candidate processes of its own; `pooled` lets warm ones serve many, after an integrity check
     each: several times faster on a GPU, a quarter less time on the CPU."""
+    compilers: bool = True
+    """On a GPU, whether processes that no candidate was in compile kernels from Triton's intermediate code on, and keep
+    them by its text: who writes what another wrote, be it around other code, then waits for no back end."""
     spare: PositiveInt = 2
     """Warm runners a GPU kept ready beyond those in use."""
     preset: Literal["calibrated", "long"] = "calibrated"

@@ -17,6 +17,7 @@ from tritonsmith.config import VerifyConfig
 from tritonsmith.types import Finding
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process import idle, wire
+from tritonsmith.verify.process.compilers import Compilers
 from tritonsmith.verify.process.ipc import Windows, extent, shown
 from tritonsmith.verify.process.limits import runner_limits
 from tritonsmith.verify.process.queued import Stopwatch
@@ -54,13 +55,15 @@ class Conversation:
         began: float | None,
         scarce: Callable[[], bool] = lambda: False,
         waiting: idle.Idle | None = None,
+        compilers: Compilers | None = None,
     ) -> None:
         """`scarce` tells whether there is hardly any memory left where runners take theirs; `waiting` are the ones
-        on the CPU that serve several candidates, None where each has its own."""
+        on the CPU that serve several candidates, None where each has its own; `compilers` work for those on a GPU,
+        None where each compiles for itself."""
         self._settings, self._timeout, self._zygotes, self._stable = settings, timeout, zygotes, stable
         self._began = began
         self._runners: dict[str, Runner] = {}
-        self._idle = waiting
+        self._idle, self._compilers = waiting, compilers
         self._state: dict[str, Literal["asked", "answered", "unchanged"]] = {}
         """By mode what is known of its runner: that it was asked, and gave no answer or a worse one than a candidate's
         exception; that it answered; or that it said last that the candidate had not changed its process."""
@@ -163,6 +166,10 @@ class Conversation:
             find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
             deadline = self._awaited(runner, watch)
             reply, result = wire.receive(runner.channel, deadline, room, find)
+            while (wanted := reply.get("lower")) is not None:  # before it can answer
+                wire.send(runner.channel, self._lowered(wanted), None, deadline)
+                deadline = self._awaited(runner, watch)
+                reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
             most = self._timeout + self._granted
             message = f"no answer within {most:g} s in total, for all that it is tried on{self._doing}"
@@ -182,6 +189,10 @@ class Conversation:
             raise RunnerFailed(found)
         self._state[mode] = "unchanged" if header["do"] == "check" and reply.get("changes") == [] else "answered"
         return reply, result
+
+    def _lowered(self, wanted: object) -> dict[str, object]:
+        """What a runner is told that wants a kernel compiled."""
+        return self._compilers.answer(wanted, self.deadline) if self._compilers is not None else {}
 
     def _awaited(self, runner: Runner, watch: Stopwatch) -> float:
         """Wait until an answer begins, and give the deadline of its rest; raises WireTimeout where the time is up."""

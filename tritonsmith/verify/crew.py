@@ -72,7 +72,7 @@ class Crew:
 
     def use(self) -> Use:
         """How this crew used its GPUs."""
-        return sum((judge.gpu.use for judge in self._judges if judge.gpu is not None), Use())
+        return sum((judge.use for judge in self._judges), Use())
 
     def kill(self) -> None:
         """End all zygotes, and with them all runners; threads that judge find out."""

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -16,14 +17,16 @@ from tritonsmith.tasks.format import TaskError
 from tritonsmith.types import STAGES, Candidate, Finding, Task, Verdict
 from tritonsmith.verify import funnel
 from tritonsmith.verify.conversation import Conversation
-from tritonsmith.verify.process import sanitizer
-from tritonsmith.verify.process.gpu import Gpu, Part
+from tritonsmith.verify.process import compilers, sanitizer
+from tritonsmith.verify.process.compilers import Compilers
+from tritonsmith.verify.process.gpu import Gpu, Part, Use
 from tritonsmith.verify.process.idle import Idle
-from tritonsmith.verify.process.limits import runner_limits
+from tritonsmith.verify.process.limits import compiler_limits, runner_limits
 from tritonsmith.verify.process.sanitizer import Sanitizer
 from tritonsmith.verify.process.stable import MOST, Stable
 from tritonsmith.verify.process.zygote import Zygote
 from tritonsmith.verify.reference.material import Supply
+from tritonsmith.verify.sandbox import Limits
 from tritonsmith.verify.sizing import Sizing
 from tritonsmith.verify.trial import Trial
 from tritonsmith.verify.upkeep import is_clean
@@ -58,6 +61,7 @@ class Judge:
         self.gpu: Gpu | None = None
         self._stable: Stable | None = None
         self._idle = Idle(zygotes) if device != "cuda" and settings.isolation == "pooled" else None
+        self._compilers: Compilers | None = None
         self._sanitizer: Sanitizer | None = None
         self.target = settings.target
         budget = _KEPT
@@ -76,12 +80,21 @@ class Judge:
             self.target = "sm_{}{}".format(*torch.cuda.get_device_capability(gpu))
             budget = int(_KEPT_SHARE * self.gpu.memory / self.gpu.part.judges)
             self._sanitizer = self._sanitize(gpu)
+            if settings.compilers:
+                self._compilers = self._compiling(self.gpu.part.gates / "kernels")
         self._supply = Supply(device == "cuda", budget)
 
     @property
     def timeout(self) -> float:
         """Seconds a candidate may take in all."""
         return self._settings.seconds(self._device == "cuda")
+
+    @property
+    def use(self) -> Use:
+        """How its GPU was used so far, and its compilers."""
+        asked = self._compilers
+        used = Use() if asked is None else Use(kernels=asked.kernels, known=asked.known)
+        return used + self.gpu.use if self.gpu is not None else used
 
     def judge(self, task: Task, candidate: Candidate, began: float | None = None) -> Verdict:
         """Lead one candidate through the funnel.
@@ -169,7 +182,16 @@ class Judge:
     def conversation(self, began: float | None = None) -> Conversation:
         """The talk with one candidate's runners; whoever starts it closes it."""
         scarce = self.gpu.scarce if self.gpu is not None else lambda: False
-        return Conversation(self._settings, self.timeout, self._zygotes, self._stable, began, scarce, self._idle)
+        return Conversation(
+            self._settings,
+            self.timeout,
+            self._zygotes,
+            self._stable,
+            began,
+            scarce,
+            self._idle,
+            self._compilers,
+        )
 
     def _sanitize(self, gpu: int) -> Sanitizer | None:
         """The tools that the settings ask for; raises ConfigError where they are not installed."""
@@ -186,9 +208,19 @@ class Judge:
             gpu,
         )
 
+    def _compiling(self, kept: Path) -> Compilers:
+        """What compiles for this judge's runners, and keeps it in a folder."""
+
+        def limits(folder: Path) -> Limits:
+            return compiler_limits(self._settings, self.timeout, folder, kept, compilers.MOST)
+
+        return Compilers(self._zygotes["capture"], limits, kept, int(self.target.removeprefix("sm_")))
+
     def close(self) -> None:
-        """End the runners that wait for candidates, and those that wait for questions on tasks."""
+        """End the runners that wait for candidates, and those that wait for questions on tasks, or for kernels."""
         self._sizing.close()
+        if self._compilers is not None:
+            self._compilers.close()
         if self._stable is not None:
             self._stable.close()
         if self._idle is not None:

@@ -1,7 +1,8 @@
 """The untrusted side: what a candidate's process does, message by message, and answers the judge.
 
 Everything here shares a process with the candidate, so nothing here is believed: the judge decides
-from the values that come back. It holds no reference, no expected output and no seed of the inputs.
+from the values that come back. It holds no reference, no expected output and no seed of the inputs. A process that
+compiles for others (`lower`) is one of these too, to which no candidate ever comes.
 """
 
 import socket
@@ -12,7 +13,7 @@ import torch
 
 from tritonsmith.verify import sizing
 from tritonsmith.verify.dynamic import sampled
-from tritonsmith.verify.process import clocked, raised, retrained, sizeless, wire
+from tritonsmith.verify.process import backend, clocked, lowering, raised, retrained, sizeless, wire
 from tritonsmith.verify.process.session import Answer, Session
 
 
@@ -21,7 +22,8 @@ def main(channel: socket.socket) -> None:
     torch.set_num_threads(1)
     session = Session()
     actions: dict[str, Callable[[dict[str, object], wire.Tree], Answer]] = {
-        "warm": session.warm,
+        "lower": lowering.answer,
+        "warm": partial(_warm, session, channel),
         "load": session.load,
         "place": session.place,
         "build": session.build,
@@ -56,3 +58,8 @@ def main(channel: socket.socket) -> None:
             return
         except BaseException as error:  # a candidate may raise anything, SystemExit included
             wire.send(channel, {"error": raised.describe(error)})
+
+
+def _warm(session: Session, channel: socket.socket, header: dict[str, object], tree: wire.Tree) -> Answer:
+    backend.divert(channel)
+    return session.warm(header, tree)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
@@ -66,9 +66,19 @@ class Use:
     alone: float = 0.0
     shared: float = 0.0
     waited: float = 0.0
+    kernels: int = 0
+    """Those that were compiled by `compilers`,"""
+    known: int = 0
+    """and of these the ones that another candidate had written before."""
 
     def __add__(self, other: "Use") -> "Use":
-        return Use(self.alone + other.alone, self.shared + other.shared, self.waited + other.waited)
+        return self._with(other, 1)
+
+    def __sub__(self, other: "Use") -> "Use":
+        return self._with(other, -1)
+
+    def _with(self, other: "Use", sign: int) -> "Use":
+        return Use(*(getattr(self, one.name) + sign * getattr(other, one.name) for one in fields(self)))
 
 
 class Gpu:

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 from tritonsmith.config import VerifyConfig
@@ -30,6 +31,16 @@ def runner_limits(settings: VerifyConfig, timeout: float, folder: Path | None, c
         readable=tuple(sorted(python | system | libraries)),
         writable=writable,
         processes=gpu,
+    )
+
+
+def compiler_limits(settings: VerifyConfig, timeout: float, folder: Path, kept: Path, kernels: int) -> Limits:
+    """Limits of a process that compiles up to so many kernels, with a private folder and one for what it compiled."""
+    return replace(
+        runner_limits(settings, timeout, None, kernels),
+        file_bytes=256 << 20,
+        writable=("/dev/null", str(folder), str(kept)),
+        processes=True,  # ptxas
     )
 
 
