@@ -44,3 +44,21 @@ def test_calls_that_tell_their_kernels_another_number_each_time_are_not(monkeypa
 
 def test_tensors_are_not_among_what_a_kernel_is_told() -> None:
     assert plain([torch.zeros(2), 3, (torch.ones(2), 4.0, ("a", None)), True, print]) == [3, 4.0, "a", True]
+
+
+def test_a_round_is_told_before_and_after_it_holds_new_contents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers are those of each round, though what is recorded writes all of them to the same memory."""
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    held, output = [[torch.zeros(1)], [torch.zeros(1)]], torch.zeros(1)
+
+    def cold(number: int, times: int) -> list[float]:
+        output.copy_(held[number][0])
+        return [float(held[number][0])] * times
+
+    recorded = SimpleNamespace(cold=cold), [output, output]
+    session = cast(Session, SimpleNamespace(recorded=recorded, held=held, outputs=[]))
+    contents = [[torch.full((1,), 5.0)], [torch.full((1,), 6.0)]]
+    header = {"rounds": [[1, 0], [0, 1], [1, 1]], "times": [1, 2], "outputs": True}
+    seen, outputs = clocked.renew(session, header, contents)
+    assert seen == {"milliseconds": [[[0.0], [5.0, 5.0]], [[0.0], [6.0, 6.0]], [[5.0], [6.0, 6.0]]]}
+    assert cast(list[torch.Tensor], outputs) == [torch.tensor([value]) for value in (5.0, 6.0, 6.0)]

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tritonsmith.types import Finding, Mismatch, Timing
-from tritonsmith.verify import cuda_graph, measure, timing
+from tritonsmith.verify import cuda_graph, measure, rechecked, timing
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.process.gpu import Gpu, Part
 from tritonsmith.verify.rechecked import Subject
@@ -179,7 +179,7 @@ class Runner:
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
         self.trials = self.recorded = 0
-        self.colds: list[int] = []
+        self.colds = 0
         self.marks: dict[int, torch.Tensor] = {}
         self.remarks = True
         self.wrong_as_recorded, self.makes, self.made = False, True, 0
@@ -191,11 +191,11 @@ class Runner:
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
             "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
             "make": lambda: ({"made": self._make(cast(int, header["trials"]))}, None),
-            "cold": lambda: ({"milliseconds": self._cold(header)}, None),
+            "renew": lambda: self._renew(header, cast(list[list[torch.Tensor]], tree)),
             "time": lambda: ({"milliseconds": self._time(header)}, None),
             "wall": lambda: (self._watch.back_to_back(self._calls(), cast(int, header["calls"])), None),
             "timed": lambda: ({}, self._factor() * self._held[cast(int, header["set"])][0]),
-            "hold": lambda: (self._hold(cast(list[torch.Tensor], tree), header.get("set")), None),
+            "hold": lambda: (self._hold(cast(list[object], tree), header.get("set")), None),
         }
         return actions.get(str(header["do"]), lambda: ({}, None))()
 
@@ -214,26 +214,34 @@ class Runner:
         assert trials == self.made or not header["recorded"]
         return self._watch.block(self._calls(), trials, repeats, bool(header["hide"]))
 
-    def _factor(self) -> int:
-        recorded = self.asked[-2][0] == "cold"
+    def _factor(self, recorded: bool = False) -> int:
         return 3 if self._wrong or (recorded and self.wrong_as_recorded) else 2
 
-    def _cold(self, header: dict[str, object]) -> list[float]:
-        self.colds.append(cast(int, header["times"]))
-        number, times = cast(int, header["set"]), []
-        for _ in range(self.colds[-1]):
+    def _renew(self, header: dict[str, object], contents: list[list[torch.Tensor]]) -> tuple[object, object]:
+        before, after = cast(list[int], header["times"])
+        told, outputs = [], []
+        for number, place in cast(list[list[int]], header["rounds"]):
+            first, self._held[number] = self._cold(number, before), contents[place]
+            told.append([first, self._cold(number, after)])
+            outputs.append(self._factor(recorded=True) * self._held[number][0])
+        return {"milliseconds": told}, outputs
+
+    def _cold(self, number: int, count: int) -> list[float]:
+        times = []
+        for _ in range(count):
+            self.colds += 1
             known = torch.equal(self.marks[number], self._held[number][0]) and _how(self._gpu) in self._keeps
             times.append(0.004 if known else 0.043)
             if self.remarks:
                 self.marks[number] = self._held[number][0]
         return times
 
-    def _hold(self, inputs: list[torch.Tensor], number: object) -> None:
+    def _hold(self, tree: list[object], number: object) -> None:
         if number is None:
-            self._held.append(inputs)
-            self.marks[len(self._held) - 1] = inputs[0]
+            self._held = cast(list[list[torch.Tensor]], tree)
+            self.marks = {place: inputs[0] for place, inputs in enumerate(self._held)}
         else:
-            self._held[cast(int, number)] = inputs
+            self._held[cast(int, number)] = cast(list[torch.Tensor], tree)
 
     def _calls(self) -> list[Callable[[], None]]:
         return [lambda: self._machine.run(50e-6, 20e-6)] * 3
@@ -343,8 +351,9 @@ def test_what_was_recorded_is_timed_and_its_answer_compared(recording: Machine, 
     in_a_turn = timing.trials_a_turn(CALIBRATED, 0.060, timing.calls_in_all(2, 3), recorded=True)
     assert runner.recorded == runner.trials >= CALIBRATED.blocks * in_a_turn
     ways = {what: {how for one, how in runner.asked if one == what} for what, _ in runner.asked}
-    assert ways["record"] == ways["cold"] == {"shared"} and ways["time"] == {"alone"}
-    assert [what for what, _ in runner.asked].count("timed") == 3 and runner.colds[-3:] == [1, 1, 1]
+    assert ways["record"] == ways["renew"] == {"shared"} and ways["time"] == {"alone"}
+    # Four calls in each of three sets, and in one of them four more; then one in each, whose answers are compared.
+    assert [what for what, _ in runner.asked].count("renew") == 2 and runner.colds == 4 * 4 + 3
 
 
 def test_who_answers_wrongly_as_recorded_is_timed_from_a_stream(recording: Machine, tmp_path: Path) -> None:
@@ -366,7 +375,25 @@ def test_what_takes_longer_on_other_contents_than_on_those_that_were_timed_keeps
 
 def test_what_others_kept_waiting_is_asked_again_alone(recording: Machine, tmp_path: Path) -> None:
     found, runner = _measured(recording, tmp_path, CALIBRATED, keeps="shared")
-    assert isinstance(found, Timing) and ("cold", "alone") in runner.asked
+    assert isinstance(found, Timing) and ("renew", "alone") in runner.asked
+
+
+def test_sets_with_a_tensor_in_common_have_one_each_in_a_runner() -> None:
+    shared = torch.arange(3.0)
+    one, other = rechecked.apart([[shared, 1, [torch.ones(2)]], [shared, 2, [torch.ones(2)]]])
+    assert one[0] is shared and other[0] is not shared and torch.equal(cast(torch.Tensor, other[0]), shared)
+    assert one[1:] == [1, one[2]] and other[1] == 2
+
+
+@pytest.mark.parametrize("most", [0, 1 << 28])
+def test_large_contents_go_to_a_runner_one_after_the_other(
+    recording: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(rechecked, "_AT_ONCE", most)
+    found, runner = _measured(recording, tmp_path, CALIBRATED)
+    assert isinstance(found, Timing) and found.recorded
+    assert [what for what, _ in runner.asked].count("renew") == (2 if most else 4 + 3)
+    assert runner.colds == 4 * 4 + 3
 
 
 def test_a_reference_is_recorded_where_its_candidate_cannot_be(recording: Machine, tmp_path: Path) -> None:
@@ -374,7 +401,7 @@ def test_a_reference_is_recorded_where_its_candidate_cannot_be(recording: Machin
     assert (
         isinstance(found, Timing) and not found.recorded and runner.recorded == 0 and runner.trials >= CALIBRATED.trials
     )
-    assert "cold" not in dict(runner.asked) and found.reference_ms == pytest.approx(0.040)
+    assert "renew" not in dict(runner.asked) and found.reference_ms == pytest.approx(0.040)
 
 
 def test_a_candidate_whose_trials_are_not_made_is_timed_by_launches(recording: Machine, tmp_path: Path) -> None:

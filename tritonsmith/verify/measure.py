@@ -112,8 +112,7 @@ def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
         subject.build(model)
         subject.talk.ask("cuda", {"do": "release"})
     with subject.beside():
-        for inputs in sets:
-            subject.talk.ask("cuda", {"do": "hold"}, inputs)
+        subject.talk.ask("cuda", {"do": "hold"}, rechecked.apart(sets))
     return model, sets
 
 

@@ -4,7 +4,7 @@ Does not time it for the record: see `measure`.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -23,6 +23,8 @@ _LOOKS, _LOOKS_ALONE = 3, 7
 """Calls on new contents that are held against calls on the same, beside others, at most, and alone."""
 _LONGER, _LONGER_MS = 1.5, 0.005
 """How much longer one of the former takes, at least, where answers are kept: a factor, and milliseconds."""
+_AT_ONCE = 1 << 28
+"""Bytes of contents up to which several sets are given new ones by one question; each takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +73,41 @@ def replayed(subject: Subject, model: nn.Module) -> Mismatch | None:
     with subject.beside():
         inputs = subject.draw()
         truth = subject.truth(model, inputs)
-    for number in sorted(range(subject.sets), key=lambda _: secrets.randbits(32)):
+    order = sorted(range(subject.sets), key=lambda _: secrets.randbits(32))
+    room = _room(truth)
+    for numbers in [order] if subject.sets * room <= _AT_ONCE else [[number] for number in order]:
+        # Once: a call may change what it is given, as its reference does.
+        header: dict[str, object] = {"do": "renew", "rounds": [[number, 0] for number in numbers], "times": [0, 1]}
         with subject.beside():
-            subject.talk.ask("cuda", {"do": "hold", "set": number}, inputs)
-            # Once: a call may change what it is given, as its reference does.
-            subject.talk.ask("cuda", {"do": "cold", "set": number, "times": 1})
-            if (mismatch := _compared(subject, truth, number)) is not None:
-                return mismatch
+            _, outputs = subject.talk.ask("cuda", {**header, "outputs": True}, [inputs], len(numbers) * room)
+            if not isinstance(outputs, list) or len(outputs) != len(numbers):
+                outputs = [None] * len(numbers)
+            for output in outputs:
+                if (mismatch := numerics.compare(truth, output, "while it was timed")) is not None:
+                    return mismatch
     return None
 
 
 def _compared(subject: Subject, truth: numerics.Truth, number: int) -> Mismatch | None:
-    room = SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
-    _, output = subject.talk.ask("cuda", {"do": "timed", "set": number}, None, room)
+    _, output = subject.talk.ask("cuda", {"do": "timed", "set": number}, None, _room(truth))
     return numerics.compare(truth, output, "while it was timed")
+
+
+def _room(truth: numerics.Truth) -> int:
+    return SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
+
+
+def apart(sets: Sequence[list[object]]) -> list[list[object]]:
+    """The same contents where no two tensors are one: what goes to a runner at once is there once."""
+    known: set[int] = set()
+
+    def own(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in known:
+            return tensor.clone()
+        known.add(id(tensor))
+        return tensor
+
+    return [[map_tensors(item, own) for item in inputs] for inputs in sets]
 
 
 def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None:
@@ -94,66 +117,105 @@ def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None
     Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
     share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
     """
-    asked = [
-        _Less(subject, number, known)
-        for number, known in enumerate(sets)
-        if any(map(torch.is_floating_point, leaves(known)))
+    looks = [
+        *(
+            _Less(number, known)
+            for number, known in enumerate(sets)
+            if any(map(torch.is_floating_point, leaves(known)))
+        ),
+        _Anew(secrets.randbelow(subject.sets), subject.draw),
     ]
-    for look in (*asked, _Anew(subject, secrets.randbelow(subject.sets))):
-        other, known = [], []
-        for _ in range(_LOOKS):
-            with subject.beside():
-                other.append((times := look.times())[0])
-                known.append(times[1])
-            if not _longer(min(other), min(known)):
-                break
-        else:
-            with gpu.alone():
-                pairs = [look.times() for _ in range(_LOOKS_ALONE)]
-            first, second = (float(np.median(column)) for column in zip(*pairs, strict=True))
-            if _longer(first, second):
-                message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us on known ones"
-                return Finding(rule="cache", message=message)
+    small = len(looks) * sum(tensor.nbytes for tensor in observe.tensors(sets[0])) <= _AT_ONCE
+    for group in [looks] if small else [[look] for look in looks]:
+        with subject.beside():
+            seen = _looked(subject, group)
+        for look, times in zip(group, seen, strict=True):
+            if (found := _again(subject, gpu, look, times)) is not None:
+                return found
     return None
+
+
+def _again(subject: Subject, gpu: Gpu, look: "_Anew | _Less", times: tuple[float, float]) -> Finding | None:
+    """Whether a set keeps answers that seems to by the `times` of its first look."""
+    other, known = [times[0]], [times[1]]
+    while _longer(min(other), min(known)) and len(other) < _LOOKS:
+        with subject.beside():
+            (times,) = _looked(subject, [look])
+        other.append(times[0])
+        known.append(times[1])
+    if not _longer(min(other), min(known)):
+        return None
+    with gpu.alone():
+        pairs = [_looked(subject, [look])[0] for _ in range(_LOOKS_ALONE)]
+    first, second = (float(np.median(column)) for column in zip(*pairs, strict=True))
+    if not _longer(first, second):
+        return None
+    message = f"a call on new contents takes {1e3 * first:.0f} us and {1e3 * second:.0f} us on known ones"
+    return Finding(rule="cache", message=message)
 
 
 def _longer(milliseconds: float, than: float) -> bool:
     return milliseconds > _LONGER * than + _LONGER_MS
 
 
+def _looked(subject: Subject, looks: Sequence["_Anew | _Less"]) -> list[tuple[float, float]]:
+    """By look the milliseconds of a call on contents that were not there before it, and of one on known ones."""
+    rounds: list[list[int]] = []
+    contents: list[list[object]] = []
+    last: list[int] = []
+    for look in looks:
+        for inputs in look.contents():
+            rounds.append([look.number, len(contents)])
+            contents.append(inputs)
+        last.append(len(rounds) - 1)
+    header: dict[str, object] = {"do": "renew", "rounds": rounds, "times": [2, 2]}
+    told = subject.talk.ask("cuda", header, apart(contents))[0].get("milliseconds")
+    told = told if isinstance(told, list) and len(told) == len(rounds) else [None] * len(rounds)
+    return [look.times(*_four(told[place])) for look, place in zip(looks, last, strict=True)]
+
+
+def _four(row: object) -> list[float]:
+    """What two calls before, and two after, took; 0 where that is not told."""
+    sides = [side for side in row if isinstance(side, list)] if isinstance(row, list) else []
+    calls = [number_of(one) for side in sides for one in side]
+    return calls if len(calls) == 4 else [0.0] * 4
+
+
 @dataclass
 class _Anew:
     """A set that holds other contents each time: what is kept of the last call is of no use there."""
 
-    subject: Subject
     number: int
+    draw: Callable[[], list[object]]
 
-    def times(self) -> tuple[float, float]:
-        """Milliseconds of a call on contents that were not there before it, and of one more."""
-        return self.called(self.subject.draw())
+    def contents(self) -> list[list[object]]:
+        """What it is to hold, one after the other."""
+        return [self.draw()]
 
-    def called(self, inputs: list[object] | None) -> tuple[float, float]:
-        """The same with these contents, or with those that are there."""
-        if inputs is not None:
-            self.subject.talk.ask("cuda", {"do": "hold", "set": self.number}, inputs)
-        told = self.subject.talk.ask("cuda", {"do": "cold", "set": self.number, "times": 2})[0].get("milliseconds")
-        first, second = told if isinstance(told, list) and len(told) == 2 else (0.0, 0.0)
-        return number_of(first), number_of(second)
+    @staticmethod
+    def times(_: float, __: float, first: float, second: float) -> tuple[float, float]:
+        """Of two calls before it held the last of that, and two after: one on new contents, and one more."""
+        return first, second
 
 
 @dataclass
-class _Less(_Anew):
+class _Less:
     """A set that holds what was timed, and then numbers a little smaller: a kernel whose work hangs on them has as much
     of it, and what is kept of what was timed, be it of the first call alone, is of no use."""
 
+    number: int
     known: list[object]
     looks: int = 0
 
-    def times(self) -> tuple[float, float]:
-        """Milliseconds of a call on smaller numbers, and the least of those on what was there."""
-        again = self.called(self.known if self.looks else None)[1]  # what was timed is there at first
+    def contents(self) -> list[list[object]]:
+        """What it is to hold, one after the other; what was timed is there at first."""
+        before = [self.known] if self.looks else []
         self.looks += 1
-        first, second = self.called([map_tensors(item, self._smaller) for item in self.known])
+        return [*before, [map_tensors(item, self._smaller) for item in self.known]]
+
+    @staticmethod
+    def times(_: float, again: float, first: float, second: float) -> tuple[float, float]:
+        """Of two calls on what was timed and two on smaller numbers: one on the latter, and the least of the others."""
         return first, min(again, second)
 
     def _smaller(self, tensor: torch.Tensor) -> torch.Tensor:

@@ -42,7 +42,7 @@ def main(channel: socket.socket) -> None:
         "record": partial(clocked.record, session),
         "make": partial(clocked.make, session),
         "time": partial(clocked.time, session),
-        "cold": partial(clocked.cold, session),
+        "renew": partial(clocked.renew, session),
         "wall": partial(clocked.wall, session),
         "timed": partial(clocked.timed, session),
         "release": session.release,

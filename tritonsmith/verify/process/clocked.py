@@ -10,16 +10,16 @@ import torch
 from tritonsmith.verify import cuda_graph, timing
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.dynamic.replay import refill
-from tritonsmith.verify.process import wire
+from tritonsmith.verify.process import loading, wire
 from tritonsmith.verify.process.session import Answer, Session
 
 
 def hold(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
-    """Take another set of inputs that is to be timed, or new contents for the storage of one that was."""
+    """Take sets of inputs that are to be timed, or new contents for the storage of one that was."""
     if (number := header.get("set")) is not None:
         refill(session.held[int(str(number))], tree)
         return {"ok": True}, None
-    session.held.append(observe.to_device(tree, session.device))
+    session.held.extend(loading.sequence(observe.to_device(tree, session.device)))  # type: ignore[arg-type]
     return {"ok": True}, None
 
 
@@ -80,12 +80,26 @@ def wall(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
     return {"ok": True}, None
 
 
-def cold(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Run so many times what was recorded on one of the held sets; answers with the milliseconds of each."""
+def renew(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
+    """Run what was recorded on held sets before and after they hold new contents, which `tree` is a list of.
+
+    A round names a set and the contents for it; `times` are the runs before and after. Answers with the milliseconds of
+    each, and, where `outputs` are wanted, with what each round's last run gave.
+    """
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
     recording, session.outputs = session.recorded
-    return {"milliseconds": recording.cold(int(str(header["set"])), int(str(header["times"])))}, None
+    before, after = header["times"]  # type: ignore[misc]
+    contents, outputs, spent = loading.sequence(tree), [], list[list[list[float]]]()
+    for number, place in header["rounds"]:  # type: ignore[attr-defined]
+        first = recording.cold(number, before)
+        refill(session.held[number], contents[place])
+        spent.append([first, recording.cold(number, after)])
+        if header.get("outputs"):
+            outputs.append(observe.frozen(observe.plain(session.outputs[number])))
+    if outputs:
+        torch.cuda.synchronize()  # the judge looks at the copies
+    return {"milliseconds": spent}, outputs
 
 
 def timed(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
