@@ -1,12 +1,13 @@
 """What a forward kept whose kernels were compiled and not run is forgotten; what was there before stays."""
 
+import functools
 from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 
 from tritonsmith.verify.launches import rehearsal
-from tritonsmith.verify.process import loading
+from tritonsmith.verify.process import loading, sizeless
 from tritonsmith.verify.process.session import Session
 
 SOURCE = """
@@ -72,6 +73,19 @@ def test_everything_that_a_module_keeps_is_put_back(module: ModuleType) -> None:
     assert again[2] is not first[2]
 
 
+def test_a_full_memory_in_which_one_took_another_s_place_is_emptied(module: ModuleType) -> None:
+    module.memo = functools.lru_cache(maxsize=1)(lambda key: object())
+    before = module.memo("x")
+    undo = rehearsal.remember(module)
+    module.memo("x")
+    undo()
+    assert module.memo("x") is before
+    undo = rehearsal.remember(module)
+    found = module.memo("y")
+    undo()
+    assert module.memo("y") is not found
+
+
 def test_what_was_kept_before_stays(module: ModuleType) -> None:
     before = module.work("x")
     table = module.TABLE
@@ -119,3 +133,27 @@ def test_a_model_that_was_only_compiled_is_built_anew_for_its_first_run(monkeypa
     outputs = [session.forward(kept, None)[1] for _ in range(2)]
     values = [[float(t[0]) for t in output] for output in outputs]  # type: ignore[union-attr]
     assert values == [[1.0, 1.0], [2.0, 2.0]]
+
+
+TABLE = """
+import functools
+import torch
+from torch import nn
+
+@functools.lru_cache(16)
+def table(rows, columns, device):
+    return torch.empty(rows, columns, device=device)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return x + table(*x.shape, x.device)
+"""
+
+
+def test_a_table_made_in_calls_without_data_is_not_found_by_one_with_data() -> None:
+    """Sizes and device are the same; on an H200 its kernel was given the address 0, once it was timed."""
+    session = Session()
+    session.module = loading.import_source(TABLE)
+    inputs = [torch.empty(4, 8, device="meta")]
+    seen, _ = sizeless.often(session, {"seed": 1, "most": 5}, {"init": [], "inputs": inputs})
+    assert seen["calls"] == 5 and session.module.table.cache_info().currsize == 0

@@ -2,6 +2,7 @@
 the device's."""
 
 import fcntl
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -270,6 +271,7 @@ def _measured(
     wrong_as_recorded: bool = False,
     remarks: bool = True,
     makes: bool = True,
+    ragged: bool = False,
 ) -> tuple[object, Runner]:
     gpu = Gpu(0, Part(folder), memory=1)
     with gpu.shared():
@@ -278,8 +280,13 @@ def _measured(
     runner.wrong_as_recorded, runner.remarks, runner.makes = wrong_as_recorded, remarks, makes
     talk = cast(Conversation, runner)
     model = Doubling(machine)
+    sizes = itertools.count(8, int(ragged))
+
+    def draw(like: list[object] | None) -> list[object]:
+        return [torch.randn(next(sizes) if like is None else len(cast(torch.Tensor, like[0])))]
+
     subject = Subject(
-        talk, gpu.shared, lambda: model, lambda: [torch.randn(8)], lambda _: None, truth_of, sets=3, remembers=remembers
+        talk, gpu.shared, lambda: model, draw, lambda _: None, truth_of, sets=3, remembers=remembers
     )  # fmt: skip
     return measure.measure(subject, gpu, how), runner
 
@@ -394,6 +401,14 @@ def test_large_contents_go_to_a_runner_one_after_the_other(
     assert isinstance(found, Timing) and found.recorded
     assert [what for what, _ in runner.asked].count("renew") == (2 if most else 4 + 3)
     assert runner.colds == 4 * 4 + 3
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_a_task_that_draws_sizes_is_timed_on_one_of_them(recording: Machine, tmp_path: Path, records: bool) -> None:
+    """Contents of another size do not go into the storage of what was timed."""
+    found, runner = _measured(recording, tmp_path, CALIBRATED, records=records, ragged=True)
+    assert isinstance(found, Timing) and found.recorded == records
+    assert {len(inputs[0]) for inputs in runner._held} == {8}
 
 
 def test_a_reference_is_recorded_where_its_candidate_cannot_be(recording: Machine, tmp_path: Path) -> None:

@@ -60,19 +60,21 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
     keeps = rechecked.kept(subject, gpu, sets) if turns.recorded and turns.doubt is None else None
+    with subject.beside():
+        others = subject.draw(sets[0])
     # The truth needs the memory, and after it the runner does.
     reference.clear()
     sets.clear()
     if turns.doubt is not None:
         return turns.doubt
     if turns.recorded:
-        if rechecked.replayed(subject, model) is not None:
+        if rechecked.replayed(subject, model, others) is not None:
             # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in
             # the recorded call comes here, too, and gains nothing by it.
             return measure(replace(subject, replayable=False), gpu, how)
         wrong: Finding | Mismatch | None = keeps
     else:
-        wrong = rechecked.answered(subject, gpu, model)
+        wrong = rechecked.answered(subject, gpu, model, others)
     if wrong is not None:
         return wrong
     found = timing.compare(theirs, ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
@@ -107,7 +109,8 @@ def _borne_out(
 def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
     """The reference and the input sets, which the candidate is given too."""
     with subject.beside():
-        model, sets = subject.model(), [subject.draw() for _ in range(subject.sets)]
+        model, sets = subject.model(), [subject.draw(None)]
+        sets += [subject.draw(sets[0]) for _ in range(1, subject.sets)]
     with subject.beside():
         subject.build(model)
         subject.talk.ask("cuda", {"do": "release"})

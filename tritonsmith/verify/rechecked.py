@@ -36,8 +36,8 @@ class Subject:
     """Use of the GPU beside other candidates."""
     model: Callable[[], nn.Module]
     """The reference."""
-    draw: Callable[[], list[object]]
-    """New inputs."""
+    draw: Callable[[list[object] | None], list[object]]
+    """New inputs, for the storage of others where these are given: a task may draw sizes, too."""
     build: Callable[[nn.Module], None]
     """Build the candidate with the reference's weights."""
     truth: Callable[[nn.Module, list[object]], numerics.Truth]
@@ -53,14 +53,13 @@ class Subject:
     """Whether the candidate's calls may be recorded, as far as is known."""
 
 
-def answered(subject: Subject, gpu: Gpu, model: nn.Module) -> Mismatch | None:
-    """What is wrong with the output of one more timed call, of other values where one set was."""
+def answered(subject: Subject, gpu: Gpu, model: nn.Module, inputs: list[object]) -> Mismatch | None:
+    """What is wrong with the output of one more timed call, with `inputs` in place of one set."""
     talk, number, trials = subject.talk, secrets.randbelow(subject.sets), subject.sets
     with subject.beside():
         if subject.remembers:  # that call is then the first of a model that has seen nothing
             number, trials, model = 0, 1, subject.model()
             subject.build(model)
-        inputs = subject.draw()
         truth = subject.truth(model, inputs)
         gpu.tidy()
         talk.ask("cuda", {"do": "hold", "set": number}, inputs)
@@ -68,10 +67,9 @@ def answered(subject: Subject, gpu: Gpu, model: nn.Module) -> Mismatch | None:
         return _compared(subject, truth, number)
 
 
-def replayed(subject: Subject, model: nn.Module) -> Mismatch | None:
-    """What is wrong with the outputs of what was recorded, when all sets hold values that were not there then."""
+def replayed(subject: Subject, model: nn.Module, inputs: list[object]) -> Mismatch | None:
+    """What is wrong with the outputs of what was recorded, when all sets hold `inputs`, which were not there then."""
     with subject.beside():
-        inputs = subject.draw()
         truth = subject.truth(model, inputs)
     order = sorted(range(subject.sets), key=lambda _: secrets.randbits(32))
     room = _room(truth)
@@ -123,7 +121,7 @@ def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None
             for number, known in enumerate(sets)
             if any(map(torch.is_floating_point, leaves(known)))
         ),
-        _Anew(secrets.randbelow(subject.sets), subject.draw),
+        _Anew(number := secrets.randbelow(subject.sets), lambda: subject.draw(sets[number])),
     ]
     small = len(looks) * sum(tensor.nbytes for tensor in observe.tensors(sets[0])) <= _AT_ONCE
     for group in [looks] if small else [[look] for look in looks]:

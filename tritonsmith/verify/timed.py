@@ -72,7 +72,7 @@ class Timed:
                 talk=self._talk,
                 beside=self._room.beside,
                 model=lambda: self._forwards.draws.model(variant),
-                draw=lambda: self._forwards.draws.inputs(variant),
+                draw=lambda like: self._forwards.draws.inputs_like(variant, like),
                 build=lambda model: self._forwards.build("cuda", variant, model),
                 truth=self._forwards.truth,
                 sets=1 if self._room.large(needs) else 3,

@@ -1,4 +1,4 @@
-"""A forward whose kernels are compiled and not run must leave nothing behind: what they would have written is kept.
+"""A forward whose kernels are not run must leave nothing behind: what they would have written is kept.
 
 A candidate may prepare a weight, or a table, with a kernel at its first call, and keep it in its module's names, in
 its classes and their instances, in a function's defaults or in a memory that `functools` made. `remember` notes these
@@ -27,15 +27,16 @@ def remember(module: ModuleType) -> Callable[[], None]:
     for _, held in names:
         for value in held.values():
             _note(value, module, known, _DEPTH)
-    memos = [(memo, memo.cache_info().currsize) for _, held in names for memo in _memos(held.values())]
+    # One that is full has as many entries afterwards, of which some are others.
+    memos = [(memo, memo.cache_info().misses) for _, held in names for memo in _memos(held.values())]
 
     def undo() -> None:
         for space, held in names:
             _rebind(space, held)
         for container, contents in known.values():
             _refill(container, contents)
-        for memo, size in memos:
-            if memo.cache_info().currsize != size:
+        for memo, misses in memos:
+            if memo.cache_info().misses != misses:
                 memo.cache_clear()
 
     return undo

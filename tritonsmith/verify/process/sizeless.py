@@ -13,6 +13,7 @@ import torch
 
 from tritonsmith.verify.dynamic import conduct, observe, outlines, unrun
 from tritonsmith.verify.dynamic.counters import FAR, Counters
+from tritonsmith.verify.launches import rehearsal
 from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.process import loading, wire
 from tritonsmith.verify.process.session import Answer, Session
@@ -147,11 +148,13 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
 def often(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
     """What forwards at the task's own sizes do otherwise after `most` calls, no launch of which is run; see `unrun`.
 
-    `tree` holds `init` and `inputs`. Nothing where the candidate does not run on tensors without data.
+    `tree` holds `init` and `inputs`. Nothing where the candidate does not run on tensors without data. What it kept of
+    these calls is forgotten: a table without data would be found by sizes and device when it is called with data.
     """
     if session.module is None or not isinstance(tree, dict):
         raise RuntimeError("nothing is loaded")
     calls, changed, module = 0, "", session.module
+    undo = rehearsal.remember(module)
     try:
         loading.seed(int(str(header["seed"])))
         with torch.no_grad(), on_device("meta", called=True), within(_OFTEN_S):
@@ -173,6 +176,7 @@ def often(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
         pass
     finally:
         session.launches.instead = None
+        undo()
     return {"calls": calls, "changed": changed}, None
 
 

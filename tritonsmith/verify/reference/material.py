@@ -187,11 +187,13 @@ class Draws:
         """New inputs, for one candidate alone."""
         return drawn(variant, lambda: self.model(variant), self._device)
 
-    def inputs_like(self, variant: Variant, like: list[object]) -> list[object]:
-        """New inputs for the storage of others; those themselves in another order where a task draws sizes, too."""
+    def inputs_like(self, variant: Variant, like: list[object] | None) -> list[object]:
+        """New inputs for the storage of others; those themselves in another order where a task draws sizes, too. Those
+        of any size where there are no others."""
+        if like is None:
+            return self.inputs(variant)
         drawn = (self.inputs(variant) for _ in range(_TRIES))
-        turned = (map_tensors(item, lambda tensor: tensor.flip(0) if tensor.dim() else tensor) for item in like)
-        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or list(turned)
+        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or _in_another_order(like)
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
@@ -349,6 +351,19 @@ def _is_either(variant: Variant, model: nn.Module, inputs: list[object], truth: 
     if not chooses(variant.task.source) or not all(map(continuous, leaves(truth.native))):
         return False
     return hangs_on_ties(model, inputs)
+
+
+def _in_another_order(inputs: list[object]) -> list[object]:
+    """Inputs whose first dimension begins elsewhere, at another place each time; dimensions of one length alike."""
+    begins: dict[int, int] = {}
+
+    def turned(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() == 0 or len(tensor) < 2:
+            return tensor
+        begin = begins.setdefault(len(tensor), 1 + secrets.randbelow(len(tensor) - 1))
+        return tensor.roll(begin, 0)
+
+    return [map_tensors(item, turned) for item in inputs]
 
 
 def _single(model: nn.Module) -> bool:
