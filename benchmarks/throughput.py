@@ -2,14 +2,16 @@
 
     python benchmarks/throughput.py [--device cuda] [--candidates 512] [--isolation pooled] [--fresh-at-a-time 14]
                                     [--workers 16] [--judges 4] [--only-staged] [--no-compilers]
+                                    [--by-task]
 
 The mix is that of a model in training: 30 % fail the static rules, 20 % do not compile, 15 % are wrong, 35 % are
-right, all made from the suite's hand-written kernels. A fresh interpreter is `tritonsmith verify --json` in a process
-of its own; since it is slow, only a random part of the candidates is judged so, and its rate compared. The verdicts of
-all ways must be equal, or it fails. The pool's start, until each worker has judged two candidates, is not counted; it
-is printed, and so are the mean seconds a candidate spends in each stage and how the GPU was had: alone, or by how many
-on average, and how many kernels a runner found compiled for another; with `--no-compilers` each runner compiles all
-of its own. On the CPU tasks are scaled as always there. Nothing is written.
+right, all made from the suite's hand-written kernels, in random order or `--by-task`: those for one task come together,
+as the samples of one prompt do in best-of-N and GRPO, and share what they are tried on. A fresh interpreter is
+`tritonsmith verify --json` in a process of its own; since it is slow, only a random part of the candidates is judged
+so, and its rate compared. The verdicts of all ways must be equal, or it fails. The pool's start, until each worker has
+judged two candidates, is not counted; it is printed, and so are the mean seconds a candidate spends in each stage, how
+the GPU was had (alone, or by how many on average), and how many kernels a runner found compiled for another; with
+`--no-compilers` each runner compiles all of its own. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
@@ -81,8 +83,11 @@ class Pooled:
     """GPUs that they judged on."""
 
 
-def mix(count: int) -> list[tuple[str, Job]]:
-    """`count` distinct candidates in SHARES' proportions, each with its kind, in random order, the same each time."""
+def mix(count: int, by_task: bool = False) -> list[tuple[str, Job]]:
+    """`count` distinct candidates in SHARES' proportions, each with its kind, in random order, the same each time.
+
+    `by_task`: the tasks are, and the candidates for each.
+    """
     draw = random.Random(0)
     tasks = {task.id: task for task in load_spec("suite")}
     ids = sorted(path.relative_to(KERNELS).with_suffix("").as_posix() for path in KERNELS.rglob("*.py"))
@@ -106,7 +111,8 @@ def mix(count: int) -> list[tuple[str, Job]]:
         for number, (kind, id, source) in enumerate(sources)
     ]
     draw.shuffle(jobs)
-    return jobs
+    first = {job[0].id: place for place, (_, job) in reversed([*enumerate(jobs)])}
+    return sorted(jobs, key=lambda one: first[one[1][0].id]) if by_task else jobs
 
 
 def outcome(verdict: Verdict) -> Outcome:
@@ -165,6 +171,7 @@ def main(
     judges: int = 0,
     only_staged: bool = False,
     compilers: bool = True,
+    by_task: bool = False,
     fresh_at_a_time: int = 0,
     fresh_candidates: int = 64,
 ) -> None:
@@ -173,7 +180,7 @@ def main(
     cuda, as many as workers on the CPU. `only_staged` measures that alone, to compare settings."""
     where = choose_device(device)
     candidates = candidates or (512 if where == "cuda" else 100)
-    jobs, console = [job for _, job in mix(candidates)], Console()
+    jobs, console = [job for _, job in mix(candidates, by_task)], Console()
     settings = VerifyConfig(
         device=where,  # type: ignore[arg-type]
         isolation=isolation,
@@ -185,6 +192,7 @@ def main(
     chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
     staged = pooled(jobs, settings, staged=True)
     title = f"{where}, {settings.workers} workers, {staged.judges} judge processes, isolation {isolation}"
+    title += ", by task" if by_task else ""
     console.print(f"{title}; staged: {len(jobs) / staged.seconds:.2f} candidates/s; {_used(staged)}")
     if only_staged:
         console.print(_stages(staged.verdicts, []))

@@ -1,5 +1,6 @@
 """The mix that `benchmarks/throughput.py` judges is what it says."""
 
+import itertools
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,3 +18,10 @@ def test_what_is_to_fail_the_static_rules_fails_them_and_nothing_else_does() -> 
     drawn = throughput.mix(100)
     refused = Counter(kind for kind, (_, candidate) in drawn if check_source(unwrapped(candidate.source), "strict"))
     assert refused == {"static": round(throughput.SHARES["static"] * 100)}
+
+
+def test_by_task_the_same_candidates_come_task_by_task() -> None:
+    mixed, grouped = (throughput.mix(100, by_task) for by_task in (False, True))
+    assert {candidate.source for _, (_, candidate) in mixed} == {candidate.source for _, (_, candidate) in grouped}
+    order = [task.id for _, (task, _) in grouped]
+    assert len([one for one, _ in itertools.groupby(order)]) == len(set(order)) < len(order)
