@@ -7,9 +7,10 @@ import time
 from typing import cast
 
 import pytest
+import torch
 
 from tritonsmith.config import VerifyConfig
-from tritonsmith.verify.conversation import Conversation, RunnerFailed
+from tritonsmith.verify.conversation import Conversation, RunnerFailed, _apart
 from tritonsmith.verify.pool import Verifier
 from tritonsmith.verify.process import queued, wire
 from tritonsmith.verify.process.stable import Stable
@@ -92,3 +93,10 @@ def test_time_that_others_take_of_the_processors_is_not_the_candidates(
     _load(verifier, BUSY, 0.9 * taken)
     with pytest.raises(RunnerFailed, match="no answer"):
         _load(verifier, BUSY, 0.1 * taken)
+
+
+def test_an_input_that_is_given_twice_is_there_twice() -> None:
+    """A runner hands each tensor out once."""
+    x, y = torch.arange(3.0), torch.ones(2)
+    one, two, (three,) = cast(list[torch.Tensor], _apart([x, x, (y,)]))
+    assert one is x and two is not x and torch.equal(two, x) and three is y

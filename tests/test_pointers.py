@@ -63,6 +63,28 @@ def _in_turns(x, y, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def _by_a_branch(x, out, dummy, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    target = out
+    if n > 3:
+        if n > 7:
+            return
+        target = out + n
+    target = target if n > 1 else dummy
+    tl.store(target + offsets, tl.load(x + offsets))
+
+
+@triton.jit
+def _described_in_a_loop(x, y, out, n, m, BLOCK: tl.constexpr):
+    rows, other = tl.make_tensor_descriptor(x, [n, m], [m, 1], [16, BLOCK]), x
+    total = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(n):
+        total += tl.sum(rows.load([0, 0]), axis=0)
+        rows, other = tl.make_tensor_descriptor(other, [n, m], [m, 1], [16, BLOCK]), y
+    tl.store(out + tl.arange(0, BLOCK), total)
+
+
+@triton.jit
 def _described(x, bias, out, n, m, BLOCK: tl.constexpr):
     rows = tl.make_tensor_descriptor(x, shape=[n, m], strides=[m, 1], block_shape=[16, BLOCK])
     flat = tl.make_tensor_descriptor(bias, shape=[m], strides=[1], block_shape=[BLOCK])
@@ -109,3 +131,12 @@ def test_text_that_is_no_ir_has_no_pointers() -> None:
 
 def test_a_descriptor_with_strides_that_the_kernel_makes_is_told() -> None:
     assert _uses(_described, ["x", "bias", "out"]).described == {0}
+
+
+def test_a_pointer_that_comes_by_a_branch_may_be_any() -> None:
+    """The block that an early return goes around to is given it."""
+    assert {1, 2} <= _uses(_by_a_branch, ["x", "out", "dummy"]).written
+
+
+def test_a_descriptor_of_a_pointer_that_a_loop_carries_is_told() -> None:
+    assert _uses(_described_in_a_loop, ["x", "y", "out"]).described == {0, 1}

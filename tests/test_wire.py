@@ -145,8 +145,15 @@ def test_malformed_blob_is_a_wire_error(channel: tuple[socket.socket, socket.soc
         wire.receive(channel[1], time.monotonic() + 5)
 
 
+def test_text_in_too_many_lists_is_no_frame(channel: tuple[socket.socket, socket.socket]) -> None:
+    """With a lone surrogate in it, it was gone through without a limit."""
+    _raw(channel, b'{"a": ' + b"[" * 900 + b'"\\ud800"' + b"]" * 900 + b"}")
+    with pytest.raises(wire.WireError):
+        wire.receive(channel[1], time.monotonic() + 5)
+
+
 def test_lone_surrogates_never_reach_the_judge(channel: tuple[socket.socket, socket.socket]) -> None:
-    _raw(channel, b'{"error": {"message": "a\\ud800b"}, "\\udfff": ["\\ud800"], "tree": {"value": "\\ud800"}}')
+    _raw(channel, b'{"error": {"message": "a\\uD800b"}, "\\udfff": ["\\uD800"], "tree": {"value": "\\ud800"}}')
     header, tree = wire.receive(channel[1], time.monotonic() + 5)
     json.dumps([header, tree], ensure_ascii=False).encode()
 

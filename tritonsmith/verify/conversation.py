@@ -14,6 +14,7 @@ import torch
 from pydantic import ValidationError
 
 from tritonsmith.config import VerifyConfig
+from tritonsmith.tasks.trees import map_tensors
 from tritonsmith.types import Finding
 from tritonsmith.verify.dynamic import observe
 from tritonsmith.verify.process import idle, wire
@@ -158,6 +159,7 @@ class Conversation:
         """
         runner = self._runners[mode]
         self._state[mode] = "asked"
+        tree = _apart(tree) if mode == "cuda" else tree
         windows, watch, deadline = Windows(), Stopwatch(runner.pid), self.deadline
         try:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
@@ -167,7 +169,7 @@ class Conversation:
             deadline = self._awaited(runner, watch)
             reply, result = wire.receive(runner.channel, deadline, room, find)
             while (wanted := reply.get("lower")) is not None:  # before it can answer
-                wire.send(runner.channel, self._lowered(wanted), None, deadline)
+                wire.send(runner.channel, self._lowered(wanted, watch, deadline), None, deadline)
                 deadline = self._awaited(runner, watch)
                 reply, result = wire.receive(runner.channel, deadline, room, find)
         except wire.WireTimeout as error:
@@ -190,9 +192,13 @@ class Conversation:
         self._state[mode] = "unchanged" if header["do"] == "check" and reply.get("changes") == [] else "answered"
         return reply, result
 
-    def _lowered(self, wanted: object) -> dict[str, object]:
+    def _lowered(self, wanted: object, watch: Stopwatch, deadline: float) -> dict[str, object]:
         """What a runner is told that wants a kernel compiled."""
-        return self._compilers.answer(wanted, self.deadline) if self._compilers is not None else {}
+        if self._compilers is None:
+            return {}
+        reply, waited = self._compilers.answer(wanted, deadline)
+        watch.excuse(waited)
+        return reply
 
     def _awaited(self, runner: Runner, watch: Stopwatch) -> float:
         """Wait until an answer begins, and give the deadline of its rest; raises WireTimeout where the time is up."""
@@ -287,6 +293,19 @@ class Conversation:
             name = signal.Signals(-status).name if -status in known else f"signal {-status}"
             return Finding(rule="crash", message=f"the candidate's process died of {name}")
         return Finding(rule="crash", message=f"the candidate's process ended with status {status}")
+
+
+def _apart(tree: object) -> object:
+    """The same contents where no two tensors are one: each has memory of its own in the runner."""
+    known: set[int] = set()
+
+    def own(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in known:
+            return tensor.clone()
+        known.add(id(tensor))
+        return tensor
+
+    return map_tensors(tree, own)
 
 
 def _named(tensor: torch.Tensor, places: Mapping[int, str]) -> wire.Place:

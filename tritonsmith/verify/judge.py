@@ -212,7 +212,7 @@ class Judge:
         """What compiles for this judge's runners, and keeps it in a folder."""
 
         def limits(folder: Path) -> Limits:
-            return compiler_limits(self._settings, self.timeout, folder, kept, compilers.MOST)
+            return compiler_limits(self._settings, self.timeout, folder, compilers.MOST)
 
         return Compilers(self._zygotes["capture"], limits, kept, int(self.target.removeprefix("sm_")))
 

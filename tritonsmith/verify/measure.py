@@ -60,13 +60,13 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
     compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
     keeps = rechecked.kept(subject, gpu, sets) if turns.recorded and turns.doubt is None else None
+    if turns.doubt is not None:
+        return turns.doubt
     with subject.beside():
         others = subject.draw(sets[0])
     # The truth needs the memory, and after it the runner does.
     reference.clear()
     sets.clear()
-    if turns.doubt is not None:
-        return turns.doubt
     if turns.recorded:
         if rechecked.replayed(subject, model, others) is not None:
             # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in
@@ -115,7 +115,7 @@ def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
         subject.build(model)
         subject.talk.ask("cuda", {"do": "release"})
     with subject.beside():
-        subject.talk.ask("cuda", {"do": "hold"}, rechecked.apart(sets))
+        subject.talk.ask("cuda", {"do": "hold"}, sets)
     return model, sets
 
 

@@ -95,19 +95,6 @@ def _room(truth: numerics.Truth) -> int:
     return SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
 
 
-def apart(sets: Sequence[list[object]]) -> list[list[object]]:
-    """The same contents where no two tensors are one: what goes to a runner at once is there once."""
-    known: set[int] = set()
-
-    def own(tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) in known:
-            return tensor.clone()
-        known.add(id(tensor))
-        return tensor
-
-    return [[map_tensors(item, own) for item in inputs] for inputs in sets]
-
-
 def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None:
     """Whether a recorded call takes longer on other contents than on those that were timed, `sets`, or than once more
     on the same: it keeps answers.
@@ -167,7 +154,7 @@ def _looked(subject: Subject, looks: Sequence["_Anew | _Less"]) -> list[tuple[fl
             contents.append(inputs)
         last.append(len(rounds) - 1)
     header: dict[str, object] = {"do": "renew", "rounds": rounds, "times": [2, 2]}
-    told = subject.talk.ask("cuda", header, apart(contents))[0].get("milliseconds")
+    told = subject.talk.ask("cuda", header, contents)[0].get("milliseconds")
     told = told if isinstance(told, list) and len(told) == len(rounds) else [None] * len(rounds)
     return [look.times(*_four(told[place])) for look, place in zip(looks, last, strict=True)]
 

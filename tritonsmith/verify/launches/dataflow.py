@@ -2,7 +2,8 @@
 
 Names are told apart by the region they stand in: MLIR counts anew in each (LangRef, "Value Scoping"), so that the same
 `%10` is one value in a loop and another behind it. Values that loops carry and branches yield are followed one by one.
-Does not follow what comes by `cf.br`, and knows nothing of what operations mean.
+What comes by `cf.br` is not followed, and is known to be `UNKNOWN`. Of what operations mean it knows which operands a
+pointer that they give can be made of, and nothing else.
 """
 
 import re
@@ -18,6 +19,10 @@ _FIRST_ONLY = {"tt.addptr", "tt.advance", "tt.make_tensor_ptr", "tt.make_tensor_
 """Operations whose other operands are offsets and sizes."""
 _NEW = {"tt.load", "tt.get_program_id", "arith.constant", "tt.reduce", "tt.scan"}
 """Operations of whose results nothing is a pointer that went in."""
+
+
+UNKNOWN = "?"
+"""Among the origins of a value: not all of them are known."""
 
 
 @dataclass
@@ -93,8 +98,9 @@ class Flow:
             if kind == "scf.for":
                 self._link(results, initial)  # there may be no turn
         elif kind not in _NEW and kind != "scf.if":
+            parts = operands[:1] if kind in _FIRST_ONLY else operands[1:] if kind == "arith.select" else operands
             for one in results:
-                self._made[one] = operands[:1] if kind in _FIRST_ONLY else operands
+                self._made[one] = [*parts]
         if rest.endswith("{"):
             self._open(owner := _Owner(kind, results))
             if kind in ("scf.for", "scf.while"):
@@ -112,8 +118,8 @@ class Flow:
 
     def _block(self, line: str) -> None:
         inner = [self._define(name)[0] for name, _ in _ARGUMENT.findall(line)]
-        if self._owners and self._owners[-1].kind == "scf.while":
-            self._link(inner, self._owners[-1].passed)
+        known = self._owners[-1].passed if self._owners and self._owners[-1].kind == "scf.while" else []
+        self._link(inner, known or [UNKNOWN] * len(inner))
 
     def _define(self, names: str) -> list[str]:
         """New values under names as they stand before a `=`: `%a`, `%b:2`."""

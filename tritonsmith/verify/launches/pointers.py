@@ -6,13 +6,14 @@ was loaded (a gather) is not followed. Functions that are not inlined make every
 
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tritonsmith.verify.launches.dataflow import Flow
+from tritonsmith.verify.launches.dataflow import UNKNOWN, Flow
 
 _WRITES = re.compile(r"tt\.(store|atomic_rmw|atomic_cas|(experimental_)?descriptor_store|descriptor_(scatter|reduce))")
 _READS = re.compile(r"tt\.(load|atomic_rmw|atomic_cas|(experimental_)?descriptor_load|descriptor_(gather|reduce))")
-_STRIDED = re.compile(r"^ %[\w.$-]+, \[[^\]]*,")
+_STRIDED = re.compile(r"^ %[\w.$-]+(?:#\d+)?, \[[^\]]*,")
 """A descriptor of several dimensions, which has strides."""
 
 
@@ -40,14 +41,20 @@ def uses(ttir: str) -> Uses:
         if not operands:
             continue
         if kind == "tt.make_tensor_descriptor" and _STRIDED.match(rest):
-            described |= {places[name] for name in flow.origins(operands[0]) if name in places}
+            described |= _places(flow.origins(operands[0]), places)
         reads, writes = _READS.fullmatch(kind), _WRITES.fullmatch(kind)
         if reads or writes:
-            # A pointer that was loaded is not followed; then any argument may be meant.
-            found = {places[name] for name in flow.origins(operands[0]) if name in places} or set(pointers)
+            origins = flow.origins(operands[0])
+            # A pointer that was loaded is not followed, nor one that comes by a branch; any argument may be meant then.
+            found = set() if UNKNOWN in origins else _places(origins, places)
+            found = found or set(pointers)
             read |= found if reads else set()
             written |= found if writes else set()
     return Uses(pointers, frozenset(read), frozenset(written), frozenset(described))
+
+
+def _places(origins: Iterable[str], places: Mapping[str, int]) -> set[int]:
+    return {places[name] for name in origins if name in places}
 
 
 def _is_memory(kind: str) -> bool:

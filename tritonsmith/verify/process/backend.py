@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tritonsmith.verify.process import wire
+from tritonsmith.verify.process.within import whole
 
 OPTIONS: Mapping[str, type] = {
     "num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int, "enable_fp_fusion": bool,
@@ -20,6 +21,9 @@ OPTIONS: Mapping[str, type] = {
     "sanitize_overflow": bool,
 }  # fmt: skip
 """What a compilation that is not done in the runner may be told; a launch with any other option is compiled there."""
+
+LONGEST = 1 << 20
+"""Characters of a text; what is longer a runner compiles. Few kernels have a tenth of it."""
 
 Stage = Callable[[object, dict[str, object]], object]
 
@@ -58,7 +62,8 @@ def asking(own: Mapping[str, Stage], ask: Callable[[str], tuple[dict[str, object
     def first(module: Any, metadata: dict[str, object]) -> object:  # noqa: ANN401
         nonlocal answer
         # Names of values and places in the source, which differ where the code does not, are left out.
-        answer = ask(module.str_nodebug())
+        text = module.str_nodebug()
+        answer = ask(text) if len(text) <= LONGEST else None
         if answer is None:
             return own["ttgir"](module, metadata)
         found = answer[0]["metadata"]
@@ -75,7 +80,9 @@ def asking(own: Mapping[str, Stage], ask: Callable[[str], tuple[dict[str, object
 
 
 def _asked(channel: socket.socket, told: dict[str, object], text: str) -> tuple[dict[str, object], bytes] | None:
-    # No tensors: what torch does meanwhile would be taken for the candidate's.
-    wire.send(channel, {"lower": {"ttir": text, "options": told}})
-    reply, _ = wire.receive(channel)
+    # No tensors: what torch does meanwhile would be taken for the candidate's. And whole, or the answer would be taken
+    # for that of another question.
+    with whole():
+        wire.send(channel, {"lower": {"ttir": text, "options": told}})
+        reply, _ = wire.receive(channel)
     return (reply, base64.b64decode(str(reply["code"]))) if "code" in reply else None

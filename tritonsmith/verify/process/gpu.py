@@ -69,7 +69,7 @@ class Use:
     kernels: int = 0
     """Those that were compiled by `compilers`,"""
     known: int = 0
-    """and of these the ones that another candidate had written before."""
+    """and of these the ones that had been before, most of them for other candidates."""
 
     def __add__(self, other: "Use") -> "Use":
         return self._with(other, 1)

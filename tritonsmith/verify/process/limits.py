@@ -34,12 +34,12 @@ def runner_limits(settings: VerifyConfig, timeout: float, folder: Path | None, c
     )
 
 
-def compiler_limits(settings: VerifyConfig, timeout: float, folder: Path, kept: Path, kernels: int) -> Limits:
-    """Limits of a process that compiles up to so many kernels, with a private folder and one for what it compiled."""
+def compiler_limits(settings: VerifyConfig, timeout: float, folder: Path, kernels: int) -> Limits:
+    """Limits of a process that compiles up to so many kernels, with a private folder."""
     return replace(
         runner_limits(settings, timeout, None, kernels),
         file_bytes=256 << 20,
-        writable=("/dev/null", str(folder), str(kept)),
+        writable=("/dev/null", str(folder)),
         processes=True,  # ptxas
     )
 

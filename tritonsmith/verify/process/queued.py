@@ -18,13 +18,18 @@ class Stopwatch:
     def __init__(self, pid: int) -> None:
         self._pid, self._began = pid, time.monotonic()
         self._queued = queued(pid)
+        self._excused = 0.0
 
     def spent(self) -> float:
         """The seconds until now."""
-        wall, waited = time.monotonic() - self._began, queued(self._pid)
+        wall, waited = time.monotonic() - self._began - self._excused, queued(self._pid)
         if waited is None or self._queued is None:  # it is gone, or nobody counts
             return wall
         return max(wall - (waited - self._queued), wall / PATIENCE)
+
+    def excuse(self, seconds: float) -> None:
+        """Do not count so many of the seconds until now: the process waited for others, on whom it had no hold."""
+        self._excused += seconds
 
 
 def queued(pid: int) -> float | None:

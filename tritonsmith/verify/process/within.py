@@ -14,6 +14,10 @@ from tritonsmith.verify.process.queued import PATIENCE
 
 _runs = False
 """Whether a limit is in force: a process has one timer of each kind."""
+_whole = False
+"""Whether what runs is not to be stopped half way."""
+_missed: TimeoutError | None = None
+"""What was not raised for that."""
 
 
 @dataclass
@@ -31,14 +35,17 @@ def within(seconds: float) -> Iterator[Limit]:
     Not to be nested, for the inner block would end the outer one's limit: raises RuntimeError where a limit is in
     force.
     """
-    global _runs
+    global _runs, _missed
     if _runs:
         raise RuntimeError("a limit in time within another would end that one")
     limit = Limit()
 
     def late(number: int, frame: FrameType | None) -> None:
-        limit.over = True
-        raise TimeoutError(f"not done within {seconds:g} s")
+        global _missed
+        limit.over, error = True, TimeoutError(f"not done within {seconds:g} s")
+        if not _whole:
+            raise error
+        _missed = error
 
     timers = (signal.ITIMER_PROF, signal.SIGPROF, seconds), (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE * seconds)
     before = [signal.signal(number, late) for _, number, _ in timers]
@@ -48,8 +55,23 @@ def within(seconds: float) -> Iterator[Limit]:
     try:
         yield limit
     finally:
-        _runs = False
+        _runs, _missed = False, None
         for timer, _, _ in timers:
             signal.setitimer(timer, 0)
         for (_, number, _), handler in zip(timers, before, strict=True):
             signal.signal(number, handler)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Have a block in the main thread that is not to be stopped half way: what a limit raises meanwhile it raises at
+    its end."""
+    global _whole, _missed
+    _whole = True
+    try:
+        yield
+    finally:
+        _whole = False
+    if _missed is not None:
+        error, _missed = _missed, None
+        raise error

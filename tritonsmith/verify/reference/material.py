@@ -18,7 +18,7 @@ from torch import nn
 
 from tritonsmith.tasks.dry import chooses, picks
 from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.trees import check_kinds, continuous, finite, leaves, map_tensors
+from tritonsmith.tasks.trees import check_kinds, continuous, finite, held, leaves, map_tensors, wide
 from tritonsmith.tasks.values import ONE_SIDED
 from tritonsmith.tasks.variants import Variant, usable
 from tritonsmith.types import Task
@@ -354,14 +354,17 @@ def _is_either(variant: Variant, model: nn.Module, inputs: list[object], truth: 
 
 
 def _in_another_order(inputs: list[object]) -> list[object]:
-    """Inputs whose first dimension begins elsewhere, at another place each time; dimensions of one length alike."""
+    """Inputs that begin elsewhere along their first dimension longer than one, at another place each time, and whose
+    floats are a little smaller; dimensions of one length alike."""
     begins: dict[int, int] = {}
+    factor = 1 - 2.0**-6 * (1 + secrets.randbelow(64) / 64)
 
     def turned(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dim() == 0 or len(tensor) < 2:
-            return tensor
-        begin = begins.setdefault(len(tensor), 1 + secrets.randbelow(len(tensor) - 1))
-        return tensor.roll(begin, 0)
+        longer = next((dim for dim, size in enumerate(tensor.shape) if size > 1), None)
+        if longer is not None:
+            size = tensor.shape[longer]
+            tensor = tensor.roll(begins.setdefault(size, 1 + secrets.randbelow(size - 1)), longer)
+        return held(wide(tensor) * factor, tensor.dtype) if tensor.is_floating_point() else tensor
 
     return [map_tensors(item, turned) for item in inputs]
 
