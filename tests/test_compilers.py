@@ -1,11 +1,13 @@
 """Back ends of kernels in processes of the judge's: the same code comes of it, once a text, and whatever is sent."""
 
+import fcntl
 import os
 import signal
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -21,9 +23,11 @@ from triton.compiler import ASTSource
 from tritonsmith.config import VerifyConfig
 from tritonsmith.verify.conversation import Conversation
 from tritonsmith.verify.process import backend, wire
+from tritonsmith.verify.process import compilers as compilers_module
 from tritonsmith.verify.process.compilers import Compilers
 from tritonsmith.verify.process.limits import compiler_limits
 from tritonsmith.verify.process.stable import Stable
+from tritonsmith.verify.process.turnstile import held
 from tritonsmith.verify.process.within import within
 from tritonsmith.verify.process.zygote import Runner, Zygote
 
@@ -135,7 +139,7 @@ def test_the_names_of_values_make_no_other_kernel(
         _compiled(_twice(name), tmp_path / name, monkeypatch)
     assert len(diverted) == 2 and len(set(diverted)) == 1
     assert (compilers.kernels, compilers.known) == (2, 1)
-    assert len([*(tmp_path / "kernels").iterdir()]) == 1
+    assert len([one for one in (tmp_path / "kernels").iterdir() if one.suffix != ".lock"]) == 1
 
 
 def test_an_option_that_only_a_runner_may_be_told_is_not_passed_on(
@@ -188,14 +192,35 @@ def test_of_what_was_compiled_the_oldest_goes_before_it_is_too_much(compilers: C
     later, kept = time.monotonic() + 60, tmp_path / "kernels"
     for number in range(3):
         assert compilers.answer({"ttir": EMPTY.format(number), "options": {}}, later)[0]
-    sizes = {path: path.stat().st_size for path in kept.iterdir()}
+    sizes = {path: path.stat().st_size for path in kept.iterdir() if path.suffix != ".lock"}
     assert len(sizes) == 3
     oldest = min(sizes, key=lambda path: path.stat().st_mtime_ns)
     compilers._most = 4 * max(sizes.values()) - 1  # the fourth is too much, and half of that is one
     for number in (3, 4):
         compilers.answer({"ttir": EMPTY.format(number), "options": {}}, later)
-    assert not oldest.exists() and len([*kept.iterdir()]) == 2
+    assert not oldest.exists() and len([one for one in kept.iterdir() if one.suffix != ".lock"]) == 2
     assert compilers.answer({"ttir": EMPTY.format(4), "options": {}}, later)[0] and compilers.known == 1
+
+
+def test_one_text_that_two_want_at_once_is_compiled_once(compilers: Compilers) -> None:
+    later = time.monotonic() + 60
+    with ThreadPoolExecutor(4) as threads:
+        wanted = [{"ttir": EMPTY.format(7), "options": {}}] * 4
+        found = [*threads.map(lambda one: compilers.answer(one, later)[0], wanted)]
+    assert all(one == found[0] for one in found) and "code" in found[0]
+    assert (compilers.kernels, compilers.known, len(compilers._idle)) == (4, 3, 1)
+
+
+def test_who_waits_for_another_s_compiler_goes_on_by_itself_at_last(
+    compilers: Compilers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers_module, "_PATIENCE", 0.1)
+    wanted, kept = {"ttir": EMPTY.format(8), "options": {}}, tmp_path / "kernels"
+    assert compilers.answer(wanted, time.monotonic() + 60)[0]
+    (path,) = (one for one in kept.iterdir() if one.suffix != ".lock")
+    path.unlink()
+    with held(path.with_suffix(".lock"), fcntl.LOCK_EX):
+        assert compilers.answer(wanted, time.monotonic() + 60)[0]
 
 
 def test_what_was_compiled_is_written_by_the_judge_alone(compilers: Compilers, tmp_path: Path) -> None:

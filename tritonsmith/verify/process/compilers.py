@@ -5,18 +5,21 @@ for the same. So none of them ever has a candidate's Python in it, none of what 
 kept the judge alone writes, by the text that it handed on.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tritonsmith.verify.process import scratch, wire
 from tritonsmith.verify.process.backend import allowed
 from tritonsmith.verify.process.queued import Stopwatch
+from tritonsmith.verify.process.turnstile import held
 from tritonsmith.verify.process.zygote import Runner, Zygote
 from tritonsmith.verify.sandbox import Limits
 
@@ -24,6 +27,11 @@ MOST = 500
 """Kernels after which a process is replaced: compilers keep a little of each."""
 _BYTES = 1 << 30
 """Answers that are kept, about, by each judge; a kernel takes some 100 KB."""
+
+
+_PATIENCE, _PAUSE = 5.0, 0.004
+"""Seconds for which who wants what another one has compiled waits for it, and between two looks; most take a third of
+one, and one that has no end must not keep many waiting."""
 
 
 class Compilers:
@@ -58,9 +66,14 @@ class Compilers:
         reply, waited = _read(path), 0.0
         known = reply is not None
         if reply is None:
-            reply, waited = self._compiled(asked, deadline)
-            if reply:
-                self._keep(path, reply)
+            # The samples of one prompt come together, and so do the kernels that are the same.
+            with _first(path.with_suffix(".lock"), min(deadline, time.monotonic() + _PATIENCE)):
+                reply = _read(path)
+                known = reply is not None
+                if reply is None:
+                    reply, waited = self._compiled(asked, deadline)
+                    if reply:
+                        self._keep(path, reply)
         with self._lock:
             self.kernels += bool(reply)
             self.known += known
@@ -115,6 +128,19 @@ class Compilers:
                 self._idle.append(runner)
         if not waits:
             self._zygote.end(runner)
+
+
+@contextmanager
+def _first(lock: Path, until: float) -> Iterator[None]:
+    """Have a lock, or go on without at a time (time.monotonic seconds)."""
+    with ExitStack() as inside:
+        while time.monotonic() < until:
+            try:
+                inside.enter_context(held(lock, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                break
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+        yield
 
 
 def _read(path: Path) -> dict[str, object] | None:
