@@ -26,7 +26,7 @@ from tritonsmith.verify.sandbox import Limits
 MOST = 500
 """Kernels after which a process is replaced: compilers keep a little of each."""
 _BYTES = 1 << 30
-"""Answers that are kept, about, by each judge; a kernel takes some 100 KB."""
+"""Answers that are kept, about, by each judge; a kernel takes some 40 KB."""
 
 
 _PATIENCE, _PAUSE = 5.0, 0.004
