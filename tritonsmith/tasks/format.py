@@ -3,7 +3,6 @@
 A task's code is the user's own and runs here as it is. It never meets a candidate: see `verify`.
 """
 
-import copy
 import hashlib
 import linecache
 import threading
@@ -23,6 +22,7 @@ from torch.utils import _pytree as pytree
 from tritonsmith.errors import UserError
 from tritonsmith.source import lines
 from tritonsmith.tasks.asserted import asserted
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.types import Task
 
 NAMES = ("Model", "get_inputs", "get_init_inputs")
@@ -116,7 +116,7 @@ def _plain(values: Sequence[object], function: str) -> list[object]:
     return list(values)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _code(source: str, file: str) -> CodeType:
     """A source, compiled; a verdict executes each of a task's versions several times."""
     return compile(source, file, "exec")
@@ -184,8 +184,8 @@ def forward(model: nn.Module, inputs: Sequence[object]) -> object:
     Whatever it draws it draws under one seed; a model that was seen to draw nothing does not wait for those that do.
     Raises TypeError for an output that nobody compares.
     """
-    fresh = copy.deepcopy(model)
-    given = copy.deepcopy(list(inputs))
+    fresh = model_copied(model)
+    given = inputs_copied(inputs)
     text = type(model).forward.__code__.co_filename
     if text in _draws_nothing:
         with torch.no_grad(), asserted(given):
@@ -213,10 +213,10 @@ def _comparable(output: object) -> object:
 
 def used(model: nn.Module, calls: Iterable[Sequence[object]]) -> nn.Module:
     """A copy of the model that has answered the calls, each on copies of its inputs."""
-    fresh = copy.deepcopy(model)
+    fresh = model_copied(model)
     for inputs in calls:
         with seeded(0), torch.no_grad():
-            fresh(*copy.deepcopy(list(inputs)))
+            fresh(*inputs_copied(inputs))
     return fresh
 
 

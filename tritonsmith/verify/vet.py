@@ -7,7 +7,6 @@ interpreter bears, and at its own where its output is so small that it may be an
 judge candidates, and does not mend a task.
 """
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ import torch
 from torch import nn
 
 from tritonsmith.tasks import scaling
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.format import TaskError, TaskModule, forward, one_line, seeded
 from tritonsmith.tasks.trees import FLOAT8, check_kinds, finite, leaves, map_tensors, wide
 from tritonsmith.tasks.variants import Variant, adapt, hardeners, usable, variants
@@ -120,7 +120,7 @@ def _properties(task: Task) -> list[Flag]:
 def _unseeded(model: nn.Module, inputs: list[object]) -> object:
     """The output under the caller's seed, from copies."""
     with torch.no_grad():
-        return copy.deepcopy(model)(*copy.deepcopy(inputs))
+        return model_copied(model)(*inputs_copied(inputs))
 
 
 def _passed(task: Task) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import torch
 from torch import nn
 
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.format import seeded, used
 from tritonsmith.types import Finding
 from tritonsmith.verify.dynamic.observe import address, tensors
@@ -85,7 +86,7 @@ def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
 
 def reference_effects(model: nn.Module, inputs: Sequence[object]) -> Effects:
     """What the reference does to its inputs and weights, which a candidate may then do too."""
-    fresh, copies = copy.deepcopy(model), copy.deepcopy(list(inputs))
+    fresh, copies = model_copied(model), inputs_copied(inputs)
     before = Before(copies, fresh)
     with seeded(0), torch.no_grad():
         return before.effects(fresh(*copies))
@@ -93,13 +94,13 @@ def reference_effects(model: nn.Module, inputs: Sequence[object]) -> Effects:
 
 def has_memory(model: nn.Module, first: Sequence[object], second: Sequence[object]) -> bool:
     """Whether the reference's answer to `second` depends on having seen `first`; it then cannot be replayed."""
-    fresh, used = copy.deepcopy(model), copy.deepcopy(model)
+    fresh, used = model_copied(model), model_copied(model)
     with seeded(0), torch.no_grad():
-        used(*copy.deepcopy(list(first)))
+        used(*inputs_copied(first))
     outputs = []
     for each in (fresh, used):
         with seeded(0), torch.no_grad():
-            outputs.append(each(*copy.deepcopy(list(second))))
+            outputs.append(each(*inputs_copied(second)))
     return not same_answer(*outputs)
 
 
@@ -115,7 +116,7 @@ def holds_inputs(model: nn.Module, calls: Sequence[Sequence[object]]) -> bool:
     What an answer would be there hangs on whether they are kept or copied, which nobody asked a candidate to know.
     """
     shared = copy.deepcopy(list(calls[0]))
-    one, other = copy.deepcopy(model), used(model, calls[:-1])
+    one, other = model_copied(model), used(model, calls[:-1])
     for contents in calls:
         refill(shared, contents)
         with seeded(0), torch.no_grad():

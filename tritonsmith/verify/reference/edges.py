@@ -6,7 +6,6 @@ some, and a mask whose count it guards may be empty. Where its own answer is the
 edge is none. Runs the task's code, never a candidate's.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.asserted import asserted
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.trees import continuous, finite, held, leaves, map_tensors, wide
@@ -164,7 +164,7 @@ def hides(model: nn.Module, inputs: list[object]) -> bool:
 
 
 def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
-    fresh, given = copy.deepcopy(model), copy.deepcopy(inputs)
+    fresh, given = model_copied(model), inputs_copied(inputs)
     watch = _Watch(leaves(given))
     with seeded(0), torch.no_grad(), watch, asserted(given):
         fresh(*given)

@@ -5,7 +5,6 @@ anything at all. Runs the task's code, never a
 candidate's.
 """
 
-import copy
 from collections.abc import Callable
 
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from tritonsmith.tasks.constants import constants, others, put
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.format import forward, seeded
 from tritonsmith.tasks.trees import finite, leaves, map_tensors
 from tritonsmith.tasks.values import without_last
@@ -58,7 +58,7 @@ def _answer(model: nn.Module, given: list[object], changed: list[object], before
     try:
         after = forward(model, changed)
         with seeded(1), torch.no_grad():
-            again = copy.deepcopy(model)(*copy.deepcopy(changed))
+            again = model_copied(model)(*inputs_copied(changed))
         alike = replay.reference_effects(model, given) == replay.reference_effects(model, changed)
         alike = alike and passed(model, given) == passed(model, changed)
     except Exception:  # the task's own code does not take them

@@ -5,7 +5,6 @@ a candidate may leave such outputs to torch, and give old memory where the refer
 candidate's. What a candidate's own outputs hold `observe` and `work` see.
 """
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +12,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.format import seeded
 from tritonsmith.tasks.trees import FLOAT8
 from tritonsmith.verify.dynamic.conduct import computes
@@ -45,7 +45,7 @@ class Passed:
 
 def passed(model: nn.Module, inputs: Sequence[object]) -> Passed:
     """What a reference merely passes on."""
-    fresh, given = copy.deepcopy(model), copy.deepcopy(list(inputs))
+    fresh, given = model_copied(model), inputs_copied(inputs)
     lineage = _Lineage([*tensors(given), *fresh.state_dict().values()])
     with seeded(0), torch.no_grad(), lineage:
         outputs = list(tensors(fresh(*given)))

@@ -10,7 +10,6 @@ be lengths or hang on these, and stay as they are.
 Runs the task's code, never a candidate's.
 """
 
-import copy
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +18,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonsmith.tasks.asserted import asserted, name_of, places
+from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.dry import tensors
 from tritonsmith.tasks.format import forward, seeded
 from tritonsmith.tasks.trees import finite, leaves
@@ -108,7 +108,7 @@ def spread(model: nn.Module, inputs: list[object], other: list[object]) -> list[
 
 
 def _watched(model: nn.Module, inputs: list[object]) -> _Watch:
-    fresh, given = copy.deepcopy(model), copy.deepcopy(inputs)
+    fresh, given = model_copied(model), inputs_copied(inputs)
     watch = _Watch(leaves(given))
     with seeded(0), torch.no_grad(), watch, asserted(given):
         fresh(*given)

@@ -4,12 +4,12 @@ Nothing is asked of a candidate that the reference does not do: one that keeps w
 its first inputs, is not followed. Runs the task's code, never a candidate's.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
 
+from tritonsmith.tasks.copied import model_copied
 from tritonsmith.tasks.format import forward, used
 from tritonsmith.verify.dynamic import replay
 from tritonsmith.verify.dynamic.observe import tensors
@@ -22,7 +22,7 @@ from tritonsmith.verify.reference.truth import truth_of
 def trained(model: nn.Module, known: Weights, inputs: list[object]) -> Truth | None:
     """The answer of a model whose weights became others; None where one that had answered before gives another one, or
     where the answer is none to be judged by."""
-    late, changed = used(model, [inputs]), copy.deepcopy(model)
+    late, changed = used(model, [inputs]), model_copied(model)
     for each in (late, changed):
         by_name.put_in(each, known)
     try:

@@ -3,7 +3,6 @@
 Runs the task's code, never a candidate's. The comparison is `numerics`.
 """
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,6 +12,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from tritonsmith.tasks.copied import model_copied
 from tritonsmith.tasks.format import forward, seeded, used
 from tritonsmith.tasks.trees import FLOAT8, continuous, leaves, map_tensors
 from tritonsmith.verify import numerics
@@ -62,7 +62,7 @@ def truth_of(
     native = _detached(_answer(used(model, earlier) if earlier else model, inputs))
     if not wide:
         return Truth(native, native, kind=_kind(model, inputs))
-    double, widened = copy.deepcopy(model).double(), _wide(inputs)
+    double, widened = model_copied(model).double(), _wide(inputs)
     products, much = _Products(), _much(native, model, inputs)
     try:
         double = used(double, map(_wide, earlier)) if earlier else double
@@ -84,7 +84,7 @@ def truth_of(
     units = (_ONE_SIDED if kind in numerics.SUMS else _ONE_SIDED_HALVES) if one_sided else UNITS
 
     def moved(number: int) -> object:
-        given, copied = _wide(inputs), copy.deepcopy(model).double()
+        given, copied = _wide(inputs), model_copied(model).double()
         if number:
             eps = units * torch.finfo(kind).eps
             with seeded(number), torch.no_grad():
@@ -158,7 +158,7 @@ def hangs_on_ties(model: nn.Module, inputs: list[object]) -> bool:
     """Whether an answer in floats is another one where equal values come in another order, which torch leaves open."""
     found = []
     try:
-        double, widened = copy.deepcopy(model).double(), _wide(inputs)
+        double, widened = model_copied(model).double(), _wide(inputs)
         for number in (0, 1):
             with Ties(number, _EQUAL):
                 found.append([tensor for tensor in leaves(forward(double, widened)) if continuous(tensor)])
