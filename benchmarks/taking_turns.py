@@ -32,7 +32,7 @@ BETWEEN = 2e-3
 """Seconds between two sections of one candidate."""
 
 Step = tuple[str, float]
-"""`core`, `shared` or `alone`, and the seconds that it takes with nobody beside."""
+"""`core` or `shared`, and the seconds that it takes with nobody beside; or `alone`, whose are drawn when it begins."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Simulation:
             yield from self._sections(sections)
             yield "core", self._long(core)
         if kind == "right":
-            yield "alone", self.way.alone
+            yield "alone", 0.0
             yield from self._sections(4)
 
     def _sections(self, count: int) -> Iterator[Step]:

@@ -7,7 +7,6 @@ tensors knowing (their version stays), so that an answer kept by address, versio
 The runner's notes come from the candidate's process, so they are evidence, not proof. Values are `numerics`' work.
 """
 
-import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import torch
@@ -115,14 +114,14 @@ def holds_inputs(model: nn.Module, calls: Sequence[Sequence[object]]) -> bool:
 
     What an answer would be there hangs on whether they are kept or copied, which nobody asked a candidate to know.
     """
-    shared = copy.deepcopy(list(calls[0]))
+    shared = inputs_copied(calls[0])
     one, other = model_copied(model), used(model, calls[:-1])
     for contents in calls:
         refill(shared, contents)
         with seeded(0), torch.no_grad():
             told = [tensor.clone() for tensor in tensors(one(*shared))]
     with seeded(0), torch.no_grad():
-        expected = list(tensors(other(*copy.deepcopy(list(calls[-1])))))
+        expected = list(tensors(other(*inputs_copied(calls[-1]))))
     return len(told) != len(expected) or not all(map(_same, told, expected))
 
 

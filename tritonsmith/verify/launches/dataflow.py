@@ -19,7 +19,8 @@ _FIRST_ONLY = {"tt.addptr", "tt.advance", "tt.make_tensor_ptr", "tt.make_tensor_
 """Operations whose other operands are offsets and sizes."""
 _NEW = {"tt.load", "tt.get_program_id", "arith.constant", "tt.reduce", "tt.scan"}
 """Operations of whose results nothing is a pointer that went in."""
-
+_OF_REGIONS = {"scf.for", "scf.while", "scf.if"}
+"""Those whose results are what their regions yield."""
 
 UNKNOWN = "?"
 """Among the origins of a value: not all of them are known."""
@@ -91,22 +92,25 @@ class Flow:
             self._owners[-1].passed = operands[1:]
             self._link(self._owners[-1].results, operands[1:])
         results = self._define(names)
-        pairs = [(name, next(self._named(value), value)) for name, value in _CARRIED.findall(rest)]
-        if kind in ("scf.for", "scf.while"):
-            first = 1 if kind == "scf.for" else 0  # the number of the turn
-            initial = [value for _, value in pairs[first:]]
-            if kind == "scf.for":
-                self._link(results, initial)  # there may be no turn
-        elif kind not in _NEW and kind != "scf.if":
+        if kind not in _NEW | _OF_REGIONS:
             parts = operands[:1] if kind in _FIRST_ONLY else operands[1:] if kind == "arith.select" else operands
             for one in results:
                 self._made[one] = [*parts]
         if rest.endswith("{"):
             self._open(owner := _Owner(kind, results))
             if kind in ("scf.for", "scf.while"):
-                inner = [self._define(name)[0] for name, _ in pairs]
-                owner.carried = inner[1 if kind == "scf.for" else 0 :]
-                self._link(inner, [value for _, value in pairs])
+                self._carry(owner, rest)
+
+    def _carry(self, owner: _Owner, rest: str) -> None:
+        """Give a loop's region what it begins with."""
+        pairs = _CARRIED.findall(rest)
+        initial = [next(self._named(value), value) for _, value in pairs]
+        inner = [self._define(name)[0] for name, _ in pairs]
+        self._link(inner, initial)
+        first = 1 if owner.kind == "scf.for" else 0  # the number of the turn
+        owner.carried = inner[first:]
+        if owner.kind == "scf.for":
+            self._link(owner.results, initial[first:])  # there may be no turn
 
     def _yield(self, operands: Sequence[str]) -> None:
         if not self._owners:
