@@ -51,11 +51,13 @@ def test_a_round_is_told_before_and_after_it_holds_new_contents(monkeypatch: pyt
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     held, output = [[torch.zeros(1)], [torch.zeros(1)]], torch.zeros(1)
 
-    def cold(number: int, times: int) -> list[float]:
-        output.copy_(held[number][0])
-        return [float(held[number][0])] * times
+    last: dict[int, float] = {}
 
-    recorded = SimpleNamespace(cold=cold), [output, output]
+    def begin(number: int) -> None:
+        output.copy_(held[number][0])
+        last[number] = float(held[number][0])
+
+    recorded = SimpleNamespace(begin=begin, ended=lambda numbers: [last[number] for number in numbers]), [output] * 2
     session = cast(Session, SimpleNamespace(recorded=recorded, held=held, outputs=[]))
     contents = [[torch.full((1,), 5.0)], [torch.full((1,), 6.0)]]
     header = {"rounds": [[1, 0], [0, 1], [1, 1]], "times": [1, 2], "outputs": True}

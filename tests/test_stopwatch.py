@@ -348,7 +348,7 @@ class Recorded:
 @pytest.fixture
 def recording(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A device that records the reference."""
-    monkeypatch.setattr(cuda_graph, "record", lambda calls, buffer: Recorded(machine))
+    monkeypatch.setattr(cuda_graph, "record", lambda *_: Recorded(machine))
     return machine
 
 

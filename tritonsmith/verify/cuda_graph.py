@@ -5,8 +5,9 @@ however often a kernel runs (`benchmarks/timing.py`); a graph's launches do not.
 trial the caches are overwritten, each recorded call is run once where several are timed, and then come an event, the
 calls that are timed and another event. All calls are the same recorded work, so an answer that this work gives to
 contents which came after it was recorded speaks for all of them, but for those of who keeps answers by contents
-(`rechecked`). What a graph cannot hold (a forward that waits for the device, for example) is told, and is for the
-caller to time otherwise.
+(`rechecked`). Nothing here waits for the device more often than it must: where several processes share one, each wait
+lasts until all of them have had their turn (`benchmarks/sharing.py`). What a graph cannot hold (a forward that waits
+for the device, for example) is told, and is for the caller to time otherwise.
 
 Torch records; it has no graphs of graphs, so these are made by the driver's own functions (CUDA Driver API, Graph
 Management).
@@ -58,20 +59,31 @@ class Trials:
         finally:
             call_driver("cuGraphDestroy", graph)
 
-    def run(self) -> list[float]:
-        """Milliseconds between the two events of each trial."""
-        stream = torch.cuda.current_stream()
-        call_driver("cuGraphLaunch", self._exec, ctypes.c_void_p(stream.cuda_stream))
-        stream.synchronize()
+    def begin(self) -> None:
+        """Run it; nobody waits for the end. Raises OSError where the driver refuses."""
+        call_driver("cuGraphLaunch", self._exec, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+    def took(self) -> list[float]:
+        """Milliseconds between the two events of each trial, of the last run, which is done."""
         return [start.elapsed_time(end) for start, end in self._events]
+
+    def run(self) -> list[float]:
+        """Run it, and give the milliseconds of each trial."""
+        self.begin()
+        torch.cuda.current_stream().synchronize()
+        return self.took()
 
 
 class Recording:
     """Calls as they were recorded, and their trials."""
 
-    def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], flush: torch.cuda.CUDAGraph, memory: object) -> None:
-        """`memory` is kept for as long as the graphs, which know nothing but its addresses."""
+    def __init__(
+        self, graphs: Sequence[torch.cuda.CUDAGraph], flush: torch.cuda.CUDAGraph, memory: object, about: float
+    ) -> None:
+        """`memory` is kept for as long as the graphs, which know nothing but its addresses; a call that was not
+        recorded takes `about` so many milliseconds, 0 where that is not known."""
         self._graphs, self._flush, self._memory = graphs, flush, memory
+        self._brief = about < _BRIEF_MS
         self._block: Trials | None = None
         self._cold: list[Trials] = []
         self._repeats = 1
@@ -79,29 +91,25 @@ class Recording:
     def estimate(self) -> float | None:
         """Milliseconds of a call, roughly: other processes may have the device meanwhile. None where the driver makes
         no trials."""
-        brief = self._all() < _BRIEF_MS * len(self._graphs)
-        made = self.make(_ROUNDS * len(self._graphs) if brief else 1, _TRIALS)
+        for graph in self._graphs:
+            # By torch's own replay, which alone gives a call that draws random numbers what they come from.
+            graph.instantiate()
+            graph.replay()
+        made = self._made(_ROUNDS * len(self._graphs) if self._brief else 1, _TRIALS)
         return min(self.block(_TRIALS)) if made else None
 
-    def _all(self) -> float:
-        """Milliseconds that all calls take one after the other, by torch's own replay, which alone gives a call that
-        draws random numbers what they come from."""
-        for graph in self._graphs:
-            graph.instantiate()
-        begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begun.record()
-        for graph in self._graphs:
-            graph.replay()
-        ended.record()
-        torch.cuda.current_stream().synchronize()
-        return begun.elapsed_time(ended)
-
     def make(self, repeats: int, trials: int, singly: bool = False) -> bool:
-        """Make so many trials of so many calls, as one graph, and (`singly`) what `cold` runs; whether the driver does.
+        """Make so many trials of so many calls, as one graph, and (`singly`) what `begin` runs; tells whether the
+        driver does.
 
         The host has a block of trials to begin, and not each of them: it may be busy, and its thread may have to wait
         for the interpreter, while nobody else may use the device.
         """
+        made = self._made(repeats, trials, singly)
+        torch.cuda.current_stream().synchronize()
+        return made
+
+    def _made(self, repeats: int, trials: int, singly: bool = False) -> bool:
         calls, overwrites = [graph.raw_cuda_graph() for graph in self._graphs], self._flush.raw_cuda_graph()
         before, self._repeats = [overwrites, *(calls if repeats > 1 else ())], repeats
         plan = [
@@ -111,7 +119,7 @@ class Recording:
             self._block = Trials(plan)
             self._cold = [Trials([([overwrites], [call])]) for call in calls] if singly else []
             for made in (self._block, *self._cold):  # the first run of a graph brings it to the device
-                made.run()
+                made.begin()
         except OSError:  # no memory is left for them, for example
             self._block = None
         return self._block is not None
@@ -123,34 +131,47 @@ class Recording:
             times += [milliseconds / self._repeats for milliseconds in self._block.run()]
         return times[:trials]
 
-    def cold(self, number: int, times: int) -> list[float]:
-        """Milliseconds of one call, so many times, the caches overwritten before each; what the call gave when it was
-        recorded has the last one's answer then."""
-        return [self._cold[number].run()[0] for _ in range(times)]
+    def begin(self, number: int) -> None:
+        """Overwrite the caches and run one of the calls; what it gave when it was recorded has this one's answer in the
+        end. Nobody waits for that; see `ended`."""
+        self._cold[number].begin()
+
+    def ended(self, numbers: Sequence[int]) -> list[float]:
+        """Wait for what was begun, and give the milliseconds of the last run of each of these calls."""
+        torch.cuda.current_stream().synchronize()
+        return [self._cold[number].took()[0] for number in numbers]
 
 
-def record(calls: Calls, buffer: torch.Tensor) -> Recording | None:
+def record(calls: Calls, buffer: torch.Tensor, about: float = 0.0) -> Recording | None:
     """Record each of the calls, which were called before; None where a graph cannot hold one of them, or no memory is
     left for it beside what the calls took before.
 
-    Overwriting `buffer` overwrites the caches.
+    Overwriting `buffer` overwrites the caches; a call takes `about` so many milliseconds, as far as that is known.
     """
-    torch.cuda.current_stream().synchronize()
     stream = _aside()
+    stream.wait_stream(torch.cuda.current_stream())
+    try:
+        graphs = _graphs(calls, buffer, stream)
+    finally:
+        torch.cuda.current_stream().wait_stream(stream)
+    return Recording(graphs[1:], graphs[0], (buffer, calls), about) if graphs else None
+
+
+def _graphs(calls: Calls, buffer: torch.Tensor, stream: torch.cuda.Stream) -> list[torch.cuda.CUDAGraph]:
+    """What overwrites the caches, and each of the calls, as graphs; nothing where that is not possible."""
     with torch.cuda.stream(stream):
         try:
             for call in calls:  # libraries set themselves up for a stream in their first call there, which waits
                 call()
         except torch.OutOfMemoryError:
-            return None
-        stream.synchronize()
+            return []
         pool = torch.cuda.graph_pool_handle()
         graphs: list[torch.cuda.CUDAGraph] = []
         for call in (buffer.zero_, *calls):
             if (graph := _recorded(call, pool)) is None:
-                return None
+                return []
             graphs.append(graph)
-    return Recording(graphs[1:], graphs[0], (buffer, calls))
+    return graphs
 
 
 def waits(calls: Calls) -> bool:

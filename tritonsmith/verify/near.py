@@ -29,19 +29,26 @@ class Scale:
 
 def scale_of(exact: torch.Tensor, native: torch.Tensor, parts: Sequence[Part], count: int) -> Scale:
     """What a truth of `count` real numbers says of itself; `parts` are flat ones of it."""
-    own, true = _norms(part[0].double() - part[1] for part in parts), _norms(part[0].double() for part in parts)
+    norms = [*_norms(part[0].double() - part[1] for part in parts), *_norms(part[0].double() for part in parts)]
+    *found, faintest = torch.stack([*norms, _faintest(exact, native).to(norms[0])]).tolist()  # a GPU is asked once
+    own, true = _greatest(found[: len(found) // 2]), _greatest(found[len(found) // 2 :])
     if not math.isfinite(own[0] + true[0]) or true[1] > torch.finfo(native.dtype).max:
         return _where_finite(parts, count)
+    return Scale(true[0] / math.sqrt(count), own[0] / math.sqrt(count), own[1], True, faintest)
+
+
+def _faintest(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
+    """The least mean square of the slices that the reference has right; infinite if there are none."""
 
     def squares() -> tuple[torch.Tensor, torch.Tensor]:
         double = exact.double()
         return double.square(), (native - double).square()
 
-    faintest = math.inf
-    if means := by_slices(native, squares).values():
-        sizes, errors = (torch.cat(each) for each in zip(*means, strict=True))
-        faintest = float(torch.where(told(sizes, errors), sizes, math.inf).min())
-    return Scale(true[0] / math.sqrt(count), own[0] / math.sqrt(count), own[1], True, faintest)
+    means = by_slices(native, squares).values()
+    if not means:
+        return torch.tensor(math.inf, dtype=torch.float64)
+    sizes, errors = (torch.cat(each) for each in zip(*means, strict=True))
+    return torch.where(told(sizes, errors), sizes, math.inf).min()
 
 
 def is_near(parts: Sequence[Part], scale: Scale, allowed: float, rms: float, count: int, faint: bool) -> bool:
@@ -49,15 +56,18 @@ def is_near(parts: Sequence[Part], scale: Scale, allowed: float, rms: float, cou
     by its own measure, where that is asked (`faint`); `count` real numbers. False says nothing."""
     if not scale.plain:
         return False
-    size, greatest = _norms(part[0].double() - part[2] for part in parts)
+    size, greatest = _greatest(torch.stack(_norms(part[0].double() - part[2] for part in parts)).tolist())
     near = greatest <= allowed and size / math.sqrt(count) <= rms  # which neither is where it is NaN
     return near and (not faint or greatest**2 <= AS_A_WHOLE * scale.faintest)
 
 
-def _norms(parts: Iterable[torch.Tensor]) -> tuple[float, float]:
-    """The root of the sum of squares, and the greatest of the absolute values; a GPU is asked once."""
-    norms = [torch.linalg.vector_norm(part, order) for part in parts for order in (2, math.inf)]
-    found = torch.stack(norms).tolist()
+def _norms(parts: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """Of each part the root of the sum of squares, and the greatest of the absolute values."""
+    return [torch.linalg.vector_norm(part, order) for part in parts for order in (2, math.inf)]
+
+
+def _greatest(found: Sequence[float]) -> tuple[float, float]:
+    """The same of all parts together."""
     return math.hypot(*found[::2]), max(found[1::2])  # of NaN the first is no number, whatever the second is
 
 

@@ -201,7 +201,10 @@ def _values(
     if native.dtype in FLOAT8:
         return eight_bits.compare(exact, native, got, path, variant, truth.kind, truth.faint)
     parts = list(chunks(exact, native, got))
-    if not native.is_floating_point() and not native.is_complex():
+    whole = not native.is_floating_point() and not native.is_complex()
+    if whole and got is native:
+        return None
+    if whole:
         # A tie may be broken in float64 otherwise than in float32; either is right.
         unequal = [(g != n) & (g.to(e.dtype) != e) for e, n, g in parts]
         if not any_of(unequal) or _unsettled(truth, path, native, got, torch.cat(unequal)):
@@ -213,6 +216,8 @@ def _values(
     if path not in truth.scales:
         truth.scales[path] = scale_of(exact, native, parts, count)
     scale = truth.scales[path]
+    if got is native and scale.plain:
+        return None  # its own error is the measure of others'
     own_rms = max(scale.own_rms, unit * scale.rms)
     running = sequential_error(truth.summed // native.numel(), unit) * scale.rms if real in SUMS else 0.0
     most = max(PROPORTION * own_rms, running, truth.floor)

@@ -23,7 +23,7 @@ _LOOKS, _LOOKS_ALONE = 3, 7
 """Calls on new contents that are held against calls on the same, beside others, at most, and alone."""
 _LONGER, _LONGER_MS = 1.5, 0.005
 """How much longer one of the former takes, at least, where answers are kept: a factor, and milliseconds."""
-_AT_ONCE = 1 << 28
+_AT_ONCE = 1 << 29
 """Bytes of contents up to which several sets are given new ones by one question; each takes milliseconds."""
 
 

@@ -92,15 +92,17 @@ class Stopwatch:
         """Seconds the host takes to queue a call where the device could be faster than that, else 0."""
         self._runs = 0.0
         """Seconds the device is busy with a call at least, where nobody else had it when that was measured, else 0."""
+        self._first = 0.0
+        """Milliseconds of a call as a first block shows them, 0 where there was none."""
 
     def warm(self, calls: Calls, times: int) -> float:
         """Run each call some times; gives the milliseconds of one as a first block shows them."""
         for number in range(max(times, len(calls))):
             calls[number % len(calls)]()
         self._wait()
-        first = min(self.block(calls, 3)) if times > 1 else 0.0
+        self._first = min(self.block(calls, 3)) if times > 1 else 0.0
         self._runs = 0.0
-        return first
+        return self._first
 
     def block(self, calls: Calls, trials: int, repeats: int = 1, hide: bool = True) -> list[float]:
         """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches.
@@ -155,7 +157,7 @@ class Stopwatch:
 
     def record(self, calls: Calls) -> cuda_graph.Recording | None:
         """The calls, recorded; None where a graph cannot hold them."""
-        return cuda_graph.record(calls, self._flush)
+        return cuda_graph.record(calls, self._flush, self._first)
 
     def back_to_back(self, calls: Calls, times: int) -> None:
         """Run calls with nothing between, and wait for the last."""

@@ -84,22 +84,42 @@ def renew(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
     """Run what was recorded on held sets before and after they hold new contents, which `tree` is a list of.
 
     A round names a set and the contents for it; `times` are the runs before and after. Answers with the milliseconds of
-    each, and, where `outputs` are wanted, with what each round's last run gave.
+    each, and, where `outputs` are wanted, with what each round's last run gave. Rounds of different sets go side by
+    side, for one wait does for all of them.
     """
     if session.recorded is None:
         raise RuntimeError("nothing is recorded")
     recording, session.outputs = session.recorded
     before, after = header["times"]  # type: ignore[misc]
     contents, outputs, spent = loading.sequence(tree), [], list[list[list[float]]]()
-    for number, place in header["rounds"]:  # type: ignore[attr-defined]
-        first = recording.cold(number, before)
-        refill(session.held[number], contents[place])
-        spent.append([first, recording.cold(number, after)])
-        if header.get("outputs"):
-            outputs.append(observe.frozen(observe.plain(session.outputs[number])))
+
+    def ran(numbers: list[int], keep: bool = False) -> list[float]:
+        for number in numbers:
+            recording.begin(number)
+            if keep:  # another set's run may write to the same memory
+                outputs.append(observe.frozen(observe.plain(session.outputs[number])))
+        return recording.ended(numbers)
+
+    for part in _different(header["rounds"]):  # type: ignore[arg-type]
+        numbers = [number for number, _ in part]
+        known = [ran(numbers) for _ in range(before)]
+        for number, place in part:
+            refill(session.held[number], contents[place])
+        new = [ran(numbers, bool(header.get("outputs")) and run == after - 1) for run in range(after)]
+        spent += [[[one[place] for one in side] for side in (known, new)] for place in range(len(part))]
     if outputs:
         torch.cuda.synchronize()  # the judge looks at the copies
     return {"milliseconds": spent}, outputs
+
+
+def _different(rounds: list[list[int]]) -> list[list[list[int]]]:
+    """The rounds in their order, in parts in which no set comes twice."""
+    parts: list[list[list[int]]] = []
+    for number, place in rounds:
+        if not parts or any(number == other for other, _ in parts[-1]):
+            parts.append([])
+        parts[-1].append([number, place])
+    return parts
 
 
 def timed(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:

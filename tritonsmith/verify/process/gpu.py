@@ -20,24 +20,34 @@ from tritonsmith.verify.process import scratch
 from tritonsmith.verify.process.allotment import Allotment
 from tritonsmith.verify.process.turnstile import Turnstile
 
-_IDLE = 1 << 30
-"""Bytes that a judge process may keep without using them; torch keeps for each thread's stream what that freed."""
+_IDLE = 1 << 30, 3 << 30
+"""Bytes that a judge process may keep without using them, at least and at most; torch keeps for each thread's stream
+what that freed."""
+_IDLE_SHARE = 16
+"""Part of the memory that all judges may keep so. To give memory back, and to ask for it anew, waits for every process
+on the GPU in turn (`benchmarks/sharing.py`)."""
 _SCARCE = 2 << 30
 """Bytes left on a GPU below which who asks for memory in vain may have been refused for what others took."""
 _USABLE = 0.94
 """Share of the GPU's memory that is there for contexts and for work; the rest is what judges keep for others to use."""
-_RUNNER, _JUDGE = 1 << 30, 2 << 30
-"""Bytes that a runner and a judge process take without any work (612 to 1,980 MiB a runner, nearly all 734; a judge's
-own context and `_IDLE`)."""
+_CONTEXT = 1 << 30
+"""Bytes that a process takes without any work (612 to 1,980 MiB a runner, nearly all 734), beside what it keeps."""
 _FREE, _PATIENCE, _PAUSE = 0.75, 5.0, 0.05
 """Share of what work may plan with that is to be free for who has all of it, seconds to wait for that, and between two
 looks. Seen on 80 GB: a ReLU of 6.4 GB took 55 where 44 were planned with, and two small kernels were refused twice."""
+_RUNNER_KEEPS, _RUNNER_SHARE = 512 << 20, 256
+"""Bytes that a runner may keep so at most, and what part of the memory."""
 _AWAITED = 2.0
 """Seconds that a process waits for who is alone on the GPU before it begins or ends there all the same."""
 _PARTS = 128
 """Parts that the memory is planned in."""
 _LEAST = 0.3
 """Share of the memory that work may plan with however many runners there are."""
+
+
+def runner_keeps(memory: int) -> int:
+    """Bytes that a runner may keep without using them, of a GPU with so many."""
+    return min(_RUNNER_KEEPS, memory // _RUNNER_SHARE)
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,9 @@ class Gpu:
         self.index, self.part = index, part or Part(scratch.new())
         self.memory = memory if memory is not None else torch.cuda.get_device_properties(index).total_memory
         self._turns, self._memory = Turnstile(self.part.gates / "turns"), Allotment(self.part.gates / "memory", _PARTS)
-        idle = self.part.runners * _RUNNER + (self.part.judges * _JUDGE if self.part.runners else 0)
+        self._idle = min(max(self.memory // (_IDLE_SHARE * self.part.judges), _IDLE[0]), _IDLE[1])
+        idle = self.part.runners * (_CONTEXT + runner_keeps(self.memory))
+        idle += self.part.judges * (_CONTEXT + self._idle) if self.part.runners else 0
         self.usable = max(int(self.memory * _USABLE - idle), int(self.memory * _LEAST))
         """Bytes that admitted work may plan with."""
         self._mine, self._counting = threading.local(), threading.Lock()
@@ -122,7 +134,7 @@ class Gpu:
                 yield
         finally:
             self._mine.planned = 0
-            if planned > _IDLE:
+            if planned > self._idle:
                 self.tidy()
 
     def wait_until_free(self, seconds: float = _PATIENCE) -> None:
@@ -143,7 +155,7 @@ class Gpu:
 
     def tidy(self) -> None:
         """Give back what torch keeps of freed memory, if it is much: others cannot use it."""
-        if torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index) > _IDLE:
+        if torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index) > self._idle:
             torch.cuda.empty_cache()
 
     @contextmanager

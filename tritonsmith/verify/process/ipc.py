@@ -70,9 +70,10 @@ class Windows:
         return raw.view(dtype).as_strided(shape, stride)
 
     def close(self) -> None:
-        """Unmap everything; views are invalid from here on."""
+        """Unmap everything once this thread's stream has done what it was given; views are invalid from here on."""
         if self._opened:
             _enter()
+            torch.cuda.current_stream().synchronize()
         for pointer in self._opened.values():
             _driver().cuIpcCloseMemHandle(ctypes.c_uint64(pointer))
         self._opened.clear()

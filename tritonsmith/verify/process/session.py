@@ -21,6 +21,7 @@ from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
 from tritonsmith.verify.launches.device import on_device, pretend
 from tritonsmith.verify.process import building, loading, wire
+from tritonsmith.verify.process.gpu import runner_keeps
 from tritonsmith.verify.process.within import Limit, within
 from tritonsmith.verify.reference import handing
 
@@ -162,7 +163,7 @@ class Session:
         return ipc.export(tensor)
 
     def release(self, _: dict[str, object], __: wire.Tree) -> Answer:
-        """Give memory back to the GPU: the judge, and other runners, need it for the next inputs."""
+        """Give memory back to the GPU, if it is much: the judge, and other runners, need it for the next inputs."""
         self.kept = None
         self._memory = Kept()
         self.launches.let_go()
@@ -173,7 +174,10 @@ class Session:
         self.outputs.clear()
         self._answer = None
         self._release()
-        torch.cuda.empty_cache()
+        if self.mode == "cuda":
+            kept = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+            if kept > runner_keeps(torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory):
+                torch.cuda.empty_cache()
         return {"ok": True}, None
 
     def _release(self) -> None:

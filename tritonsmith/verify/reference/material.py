@@ -310,13 +310,12 @@ class Draws:
                 truth = edges.settled(variant.values, model, inputs, truth)
                 if variant.label != "as given" and _is_either(variant, model, inputs, truth):
                     raise ValueError("the reference's answer is either's of equal values")
+                fine = finite(truth.native)
+                return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
         except torch.OutOfMemoryError:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant
             return Fails(error.with_traceback(None))  # which would keep the inputs and the model
-        with beside():
-            fine = finite(truth.native)
-            return Material(inputs, model, truth, fine, fine and usable(variant, truth.native, False))
 
     def _replays(self, variant: Variant) -> Replays:
         further = self._further(variant, model := self.model(variant))

@@ -193,9 +193,10 @@ def _unit(native: object, inputs: list[object]) -> float | None:
 
 def _nudged(tensor: torch.Tensor, by: float) -> torch.Tensor:
     """Values moved by such a part of them, each on its own; whole numbers are labels, masks or counts and stay."""
-    if not tensor.is_floating_point() or bool(((tensor == tensor.round()) & (tensor.abs() <= _WHOLE)).all()):
+    if not tensor.is_floating_point():
         return tensor
-    return tensor * (1 + by * (2 * torch.rand_like(tensor) - 1))
+    whole = ((tensor == tensor.round()) & (tensor.abs() <= _WHOLE)).all()
+    return tensor.where(whole, tensor * (1 + by * (2 * torch.rand_like(tensor) - 1)))
 
 
 def _detached(output: object) -> object:
