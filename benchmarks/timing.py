@@ -124,7 +124,7 @@ def _timings(judge: Judge, task: Task, candidate: str) -> dict[str, Timing]:
             talk=talk,
             beside=gpu.shared,
             model=lambda: module.model(0, "cuda"),
-            draw=lambda: module.inputs(0, "cuda"),
+            draw=lambda _: module.inputs(0, "cuda"),
             build=lambda model: _build(talk),
             truth=lambda model, inputs: numerics.Truth(model(*inputs), model(*inputs)),
             sets=3,

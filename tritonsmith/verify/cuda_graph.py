@@ -95,8 +95,9 @@ class Recording:
             # By torch's own replay, which alone gives a call that draws random numbers what they come from.
             graph.instantiate()
             graph.replay()
-        made = self._made(_ROUNDS * len(self._graphs) if self._brief else 1, _TRIALS)
-        return min(self.block(_TRIALS)) if made else None
+        self._made(_ROUNDS * len(self._graphs) if self._brief else 1, _TRIALS)
+        torch.cuda.current_stream().synchronize()
+        return min(self._block.took()) / self._repeats if self._block is not None else None
 
     def make(self, repeats: int, trials: int, singly: bool = False) -> bool:
         """Make so many trials of so many calls, as one graph, and (`singly`) what `begin` runs; tells whether the

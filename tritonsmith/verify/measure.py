@@ -124,18 +124,31 @@ def _sides(
 ) -> tuple["Reference", "Turns", float]:
     """Both sides, warmed up and recorded where they can be, and the milliseconds of a call of both, roughly."""
     # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
-    with subject.beside(), undrawn() if draws(model) else nullcontext():  # nobody may draw while others are recorded
+    glance = how.hide and subject.recordable and not subject.remembers
+    # Nobody may draw while others are recorded.
+    quiet = undrawn if draws(model) else nullcontext
+    with subject.beside(), quiet():
         reference = Reference(model, sets, how)
-    with subject.beside():
-        reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups})
-    theirs, ours = reference.estimate, number_of(reply.get("milliseconds"))
-    recorded = False
-    if how.hide and theirs + ours <= timing.RECORDED_MS and subject.recordable and not subject.remembers:
+        theirs = reference.glance() if glance else reference.warm()
+    ours, recorded = _tuned(subject, how, glance), False
+    if glance and theirs + ours <= timing.RECORDED_MS:
         theirs, ours, recorded = _recorded(subject, reference, how, theirs, ours)
+    if glance and not reference.recorded:
+        with subject.beside(), quiet():
+            theirs = reference.warm()
+    if glance and not recorded:
+        ours = _tuned(subject, how, False)
     if not reference.recorded:
         reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
     in_all = timing.calls_in_all(reference.repeats, len(sets))
     return reference, Turns(subject.talk, reference, how, reference.repeats, in_all, recorded), theirs + ours
+
+
+def _tuned(subject: Subject, how: timing.Preset, glance: bool) -> float:
+    """Milliseconds of a call of the candidate's, roughly, which it is warmed up by, or that a `glance` shows."""
+    with subject.beside():
+        reply, _ = subject.talk.ask("cuda", {"do": "tune", "warmups": how.warmups, "glance": glance})
+    return number_of(reply.get("milliseconds"))
 
 
 def _recorded(
@@ -176,9 +189,7 @@ class Reference:
     def __init__(self, model: nn.Module, sets: list[list[object]], how: timing.Preset) -> None:
         self._outputs: list[object] = [None] * len(sets)
         self._calls = [self._call(model, inputs, place) for place, inputs in enumerate(sets)]
-        self._stopwatch, self._hide = timing.Stopwatch(_wait), how.hide
-        self.estimate = self._stopwatch.warm(self._calls, how.warmups)
-        """Milliseconds of a call, roughly."""
+        self._stopwatch, self._how = timing.Stopwatch(_wait), how
         self.repeats = 1
         self._recording: cuda_graph.Recording | None = None
         self.host = 0.0
@@ -190,6 +201,14 @@ class Reference:
                 self._outputs[place] = model(*inputs)
 
         return call
+
+    def warm(self) -> float:
+        """Call it as often as that takes; gives the milliseconds of a call, roughly."""
+        return self._stopwatch.warm(self._calls, self._how.warmups)
+
+    def glance(self) -> float:
+        """The same where calls are to be recorded, which need no more than to have been made."""
+        return self._stopwatch.glance(self._calls)
 
     @property
     def recorded(self) -> bool:
@@ -219,7 +238,7 @@ class Reference:
         if self._recording is not None:
             times = self._recording.block(trials)
         else:
-            times = self._stopwatch.block(self._calls, trials, self.repeats, self._hide)
+            times = self._stopwatch.block(self._calls, trials, self.repeats, self._how.hide)
         beyond = time.perf_counter() - start - 1e-3 * self.repeats * sum(times)
         self.host = beyond if self.host == 0.0 else min(self.host, beyond)
         return times

@@ -104,6 +104,19 @@ class Stopwatch:
         self._runs = 0.0
         return self._first
 
+    def glance(self, calls: Calls) -> float:
+        """Milliseconds of a call, roughly, for calls that are to be recorded: in a second round, launches and all."""
+        for call in calls:
+            call()
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for call in calls:
+            call()
+        end.record()
+        self._wait()
+        self._first = start.elapsed_time(end) / len(calls)
+        return self._first
+
     def block(self, calls: Calls, trials: int, repeats: int = 1, hide: bool = True) -> list[float]:
         """Milliseconds of a call in each trial, which has `repeats` of them; `hide` hides the launches.
 

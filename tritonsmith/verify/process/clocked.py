@@ -24,12 +24,16 @@ def hold(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer
 
 
 def tune(session: Session, header: dict[str, object], _: wire.Tree) -> Answer:
-    """Let autotuners measure and everything be compiled, while other candidates may still have the GPU."""
+    """Let autotuners measure and everything be compiled, while other candidates may still have the GPU.
+
+    At a `glance`: calls that are to be recorded need no more than that.
+    """
     if session.model is None or session.watch is None:
         raise RuntimeError("nothing is built")
     session.watch.tune()
     session.stopwatch = timing.Stopwatch()
-    first = session.stopwatch.warm(_calls(session), int(str(header["warmups"])))
+    calls, watch = _calls(session), session.stopwatch
+    first = watch.glance(calls) if header.get("glance") else watch.warm(calls, int(str(header["warmups"])))
     return {"milliseconds": first}, None
 
 
