@@ -89,7 +89,7 @@ def static(sampler: Sampler, chats: Messages, at_once: int, tokens: int) -> list
         pad_token_id=sampler.pad,
         cache_implementation="static",
     )
-    encoded = sorted((sampler._encode(chat) for chat in chats), key=len)
+    encoded = sorted(sampler._encode(chats), key=len)
     width = -(-len(encoded[-1]) // 256) * 256
     texts: list[str] = []
     for start in range(0, len(encoded), at_once):

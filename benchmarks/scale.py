@@ -80,7 +80,7 @@ def made(config: ModelConfig, spread: bool = False) -> tuple[PreTrainedModel, Pr
     """In place of `models.load`: the model with random weights, made where it is needed, and nano's tokenizer."""
     _, tokenizer = models_load(ModelConfig(id="nano"))
     own = shape(config.id)
-    own.eos_token_id, own.pad_token_id, own.bos_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id, None
+    own.update({"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": None})
     torch.manual_seed(0)
     with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
         model = AutoModelForCausalLM.from_config(own, dtype=getattr(torch, config.dtype))
@@ -195,8 +195,8 @@ def work(what: str, model: str, size: str, gpus: int, steps: int, folder: Path) 
     watch, own = Steps(), shape(size)
     before = trainer.prepare
 
-    def prepare(learner: transformers.Trainer, *rest: object) -> None:
-        before(learner, *rest)
+    def prepare(learner: transformers.Trainer, given: Config, name: str) -> None:
+        before(learner, given, name)
         learner.add_callback(watch)
 
     trainer.prepare = prepare
@@ -317,7 +317,7 @@ def main(
     wanted, failed = list(what or What), 0
     if "sft-8bit" in wanted and (importlib.util.find_spec("bitsandbytes") is None or not torch.cuda.is_available()):
         log.info("sft-8bit: left out, bitsandbytes is not installed or there is no GPU")
-        wanted.remove("sft-8bit")
+        wanted.remove(What("sft-8bit"))
     stored = out / f"model-{size}"
     if (disk or "sft-8bit" in wanted) and not (stored / "config.json").exists():
         error = launch("one", 1, ["save", size, str(stored)])

@@ -9,6 +9,8 @@ the model, and not counted. GRPO: a forward of each task's prompt and of each to
 and the update as above. The share is of 790 TFLOP/s a GPU: measured, dense bfloat16, one H200.
 """
 
+from typing import Any, cast
+
 from transformers import Qwen2Config
 
 PEAK = 790e12
@@ -42,7 +44,7 @@ LENGTHS = {"7b": (1024, 4, 768, 256, 16), "tiny": (128, 2, 512, 8, 16)}
 def shape(size: str) -> Qwen2Config:
     """The model's configuration."""
     return Qwen2Config(
-        **SIZES[size],
+        **cast("dict[str, Any]", SIZES[size]),
         max_position_embeddings=32768,
         rope_parameters={"rope_type": "default", "rope_theta": 1e6},
         rms_norm_eps=1e-6,
@@ -54,7 +56,7 @@ def shape(size: str) -> Qwen2Config:
 def linear_weights(config: Qwen2Config) -> int:
     """N: weights of the linear layers and of the output layer."""
     d, size = config.hidden_size, config.hidden_size // config.num_attention_heads
-    attention = 2 * d * d + 2 * d * config.num_key_value_heads * size
+    attention = 2 * d * d + 2 * d * _kv_heads(config) * size
     layers = config.num_hidden_layers * (attention + 3 * d * config.intermediate_size)
     return layers + d * config.vocab_size
 
@@ -62,7 +64,7 @@ def linear_weights(config: Qwen2Config) -> int:
 def adapter_weights(config: Qwen2Config, r: int) -> int:
     """N_lora: weights of adapters on every linear layer but the output's."""
     d, size = config.hidden_size, config.hidden_size // config.num_attention_heads
-    kv, wide = config.num_key_value_heads * size, config.intermediate_size
+    kv, wide = _kv_heads(config) * size, config.intermediate_size
     return config.num_hidden_layers * r * (2 * (d + d) + 2 * (d + kv) + 3 * (d + wide))
 
 
@@ -76,3 +78,7 @@ def training_flops(config: Qwen2Config, r: int, length: int) -> float:
     """FLOP a token of forward and backward with a frozen base."""
     attention = 2 * config.num_hidden_layers * length * config.hidden_size
     return 4.0 * linear_weights(config) + 6.0 * adapter_weights(config, r) + 3 * attention
+
+
+def _kv_heads(config: Qwen2Config) -> int:
+    return config.num_key_value_heads or config.num_attention_heads

@@ -12,7 +12,7 @@ were measured, too, which says what the others are worth. Nothing is written.
 import heapq
 import itertools
 import random
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -57,7 +57,7 @@ class Simulation:
     way: Way
     draw: random.Random
     seconds: float = 0.0
-    spent: Counter[str] = field(default_factory=Counter)
+    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds for which the GPU was had alone, was being emptied, was shared, or had by nobody."""
     _later: list[tuple[float, int, int, str]] = field(default_factory=list)
     _order: Iterator[int] = field(default_factory=itertools.count)
