@@ -52,15 +52,22 @@ def test_a_round_is_told_before_and_after_it_holds_new_contents(monkeypatch: pyt
     held, output = [[torch.zeros(1)], [torch.zeros(1)]], torch.zeros(1)
 
     last: dict[int, float] = {}
+    waits: list[list[int]] = []
+
+    def ended(numbers: list[int]) -> list[float]:
+        waits.append([*numbers])
+        return [last[number] for number in numbers]
 
     def begin(number: int) -> None:
         output.copy_(held[number][0])
         last[number] = float(held[number][0])
 
-    recorded = SimpleNamespace(begin=begin, ended=lambda numbers: [last[number] for number in numbers]), [output] * 2
+    recorded = SimpleNamespace(begin=begin, ended=ended), [output] * 2
     session = cast(Session, SimpleNamespace(recorded=recorded, held=held, outputs=[]))
     contents = [[torch.full((1,), 5.0)], [torch.full((1,), 6.0)]]
     header = {"rounds": [[1, 0], [0, 1], [1, 1]], "times": [1, 2], "outputs": True}
     seen, outputs = clocked.renew(session, header, contents)
     assert seen == {"milliseconds": [[[0.0], [5.0, 5.0]], [[0.0], [6.0, 6.0]], [[5.0], [6.0, 6.0]]]}
     assert cast(list[torch.Tensor], outputs) == [torch.tensor([value]) for value in (5.0, 6.0, 6.0)]
+    # Sets 1 and 0 go side by side, once before and twice after; the third round is of a set that had its turn.
+    assert waits == [[1, 0]] * 3 + [[1]] * 3

@@ -131,6 +131,10 @@ def test_runners_and_judges_take_memory_before_any_work(tmp_path: Path) -> None:
     assert Gpu(0, Part(tmp_path, runners=1000), memory=100 << 30).usable > 20 << 30
 
 
+def test_a_runner_keeps_little_of_a_small_gpu_s_memory() -> None:
+    assert runner_keeps(24 << 30) < 100 << 20 < runner_keeps(141 << 30) == 512 << 20
+
+
 @pytest.mark.parametrize(("kept", "given_back"), [(4 << 30, True), (2 << 30, False)])
 def test_memory_that_is_kept_in_vain_is_given_back(
     monkeypatch: pytest.MonkeyPatch, kept: int, given_back: bool

@@ -177,6 +177,14 @@ def test_a_plain_forward_has_no_effects() -> None:
     assert _effects(lambda x, model: model(x)) == {"mutation": [], "alias": []}
 
 
+def test_of_several_inputs_the_one_that_changed_is_named() -> None:
+    """No number equals itself: what held one before and does now is unchanged."""
+    inputs = [torch.tensor([1.0, float("nan")]), torch.tensor([1, 2]), torch.tensor([3.0])]
+    before = replay.Before(inputs, _Scale())
+    inputs[1][0] = 5
+    assert before.effects(torch.zeros(1))["mutation"] == ["input 1"]
+
+
 def test_a_changed_input_is_noted() -> None:
     assert _effects(lambda x, model: model(x.add_(1)).clone())["mutation"] == ["input 0"]
 

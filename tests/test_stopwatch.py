@@ -179,6 +179,8 @@ class Runner:
         self._machine, self._gpu, self._wrong, self._records, self._keeps = machine, gpu, wrong, records, keeps
         self._held: list[list[torch.Tensor]] = []
         self.asked: list[tuple[str, str]] = []
+        self.glances: list[bool] = []
+        """Of each tuning, whether calls are only glanced at."""
         self.trials = self.recorded = 0
         self.colds = 0
         self.marks: dict[int, torch.Tensor] = {}
@@ -188,6 +190,8 @@ class Runner:
     def ask(self, mode: str, header: dict[str, object], tree: object = None, room: int = 0) -> tuple[object, object]:
         """As `Conversation.ask`."""
         self.asked.append((str(header["do"]), _how(self._gpu)))
+        if header["do"] == "tune":
+            self.glances.append(bool(header.get("glance")))
         actions: dict[str, Callable[[], tuple[object, object]]] = {
             "tune": lambda: ({"milliseconds": self._tune(cast(int, header["warmups"]))}, None),
             "record": lambda: ({"milliseconds": 0.020 if self._records else None}, None),
@@ -368,6 +372,8 @@ def test_who_answers_wrongly_as_recorded_is_timed_from_a_stream(recording: Machi
     found, runner = _measured(recording, tmp_path, CALIBRATED, wrong_as_recorded=True)
     assert isinstance(found, Timing) and not found.recorded
     assert [what for what, _ in runner.asked].count("record") == 1
+    # A glance is enough for what is recorded; who is not is warmed up like any other.
+    assert runner.glances == [False, True, False, True, False]
     found, _ = _measured(recording, tmp_path, CALIBRATED, wrong=True)
     assert isinstance(found, Mismatch)
 

@@ -136,7 +136,6 @@ def _sides(
     if glance and not reference.recorded:
         with subject.beside(), quiet():
             theirs = reference.warm()
-    if glance and not recorded:
         ours = _tuned(subject, how, False)
     if not reference.recorded:
         reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
@@ -168,6 +167,8 @@ def _recorded(
     if subject.replayable:
         with subject.beside():
             told = number_of(ask("cuda", {"do": "record"})[0].get("milliseconds"))
+    if not told:
+        ours = _tuned(subject, how, False)
     repeats = timing.calls_a_trial(min(known, told or ours), recorded=True)
     in_all = timing.calls_in_all(repeats, subject.sets)
     trials = timing.trials_a_turn(how, known + (told or ours), in_all, recorded=bool(told))
@@ -180,6 +181,8 @@ def _recorded(
     if not possible:
         reference.forget()
         return theirs, ours, False
+    if told and not made:
+        _tuned(subject, how, False)
     return known, told or ours, made
 
 
