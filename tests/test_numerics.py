@@ -198,13 +198,14 @@ class Greatest(nn.Module):
 def test_places_of_equal_halves_may_be_others_but_not_their_values() -> None:
     x = torch.rand(64, 4).half()
     x[:12, 3] = x[:12, 1]
+    settled = 40
+    x[0], x[settled] = torch.tensor([[0.25, 0.75, 0.5, 0.75], [0.25, 0.75, 0.5, 0.375]]).half()
     truth = truth_of(Greatest(), [x])
     values, places = torch.max(x, dim=-1)
     other = torch.where((places == 1) & (torch.arange(64) < 12), 3, places)
     assert not torch.equal(other, places)
     assert compare(truth, (values, other), "float16") is None
     assert _rejected(truth, (values + 0.5, other)).output == "output[0]"
-    settled = 40
     other[settled] = (other[settled] + 1) % 4
     assert _rejected(truth, (values, other)).output == "output[1]"
 

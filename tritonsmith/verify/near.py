@@ -30,7 +30,7 @@ class Scale:
 def scale_of(exact: torch.Tensor, native: torch.Tensor, parts: Sequence[Part], count: int) -> Scale:
     """What a truth of `count` real numbers says of itself; `parts` are flat ones of it."""
     norms = [*_norms(part[0].double() - part[1] for part in parts), *_norms(part[0].double() for part in parts)]
-    *found, faintest = torch.stack([*norms, _faintest(exact, native).to(norms[0])]).tolist()  # a GPU is asked once
+    *found, faintest = torch.stack([*norms, _faintest(exact, native)]).tolist()  # a GPU is asked once
     own, true = _greatest(found[: len(found) // 2]), _greatest(found[len(found) // 2 :])
     if not math.isfinite(own[0] + true[0]) or true[1] > torch.finfo(native.dtype).max:
         return _where_finite(parts, count)
@@ -46,7 +46,7 @@ def _faintest(exact: torch.Tensor, native: torch.Tensor) -> torch.Tensor:
 
     means = by_slices(native, squares).values()
     if not means:
-        return torch.tensor(math.inf, dtype=torch.float64)
+        return torch.full((), math.inf, dtype=torch.float64, device=native.device)
     sizes, errors = (torch.cat(each) for each in zip(*means, strict=True))
     return torch.where(told(sizes, errors), sizes, math.inf).min()
 
