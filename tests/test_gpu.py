@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tritonsmith.verify.process.gpu import Gpu, Part, parts, runner_keeps
+from tritonsmith.verify.process.gpu import Gpu, Part, parts
+from tritonsmith.verify.process.keeping import runner_keeps
 
 
 def _start(work: Callable[[], None]) -> threading.Thread:

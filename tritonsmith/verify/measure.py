@@ -123,10 +123,9 @@ def _sides(
     subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]
 ) -> tuple["Reference", "Turns", float]:
     """Both sides, warmed up and recorded where they can be, and the milliseconds of a call of both, roughly."""
-    # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
     glance = how.hide and subject.recordable and not subject.remembers
-    # Nobody may draw while others are recorded.
-    quiet = undrawn if draws(model) else nullcontext
+    quiet = undrawn if draws(model) else nullcontext  # nobody may draw while others are recorded
+    # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
     with subject.beside(), quiet():
         reference = Reference(model, sets, how)
         theirs = reference.glance() if glance else reference.warm()

@@ -18,6 +18,7 @@ import torch
 from tritonsmith.brisk import brisk
 from tritonsmith.verify.process import scratch
 from tritonsmith.verify.process.allotment import Allotment
+from tritonsmith.verify.process.keeping import runner_keeps
 from tritonsmith.verify.process.turnstile import Turnstile
 
 _IDLE = 1 << 30, 3 << 30
@@ -35,19 +36,12 @@ _CONTEXT = 1 << 30
 _FREE, _PATIENCE, _PAUSE = 0.75, 5.0, 0.05
 """Share of what work may plan with that is to be free for who has all of it, seconds to wait for that, and between two
 looks. Seen on 80 GB: a ReLU of 6.4 GB took 55 where 44 were planned with, and two small kernels were refused twice."""
-_RUNNER_KEEPS, _RUNNER_SHARE = 512 << 20, 256
-"""Bytes that a runner may keep so at most, and what part of the memory."""
 _AWAITED = 2.0
 """Seconds that a process waits for who is alone on the GPU before it begins or ends there all the same."""
 _PARTS = 128
 """Parts that the memory is planned in."""
 _LEAST = 0.3
 """Share of the memory that work may plan with however many runners there are."""
-
-
-def runner_keeps(memory: int) -> int:
-    """Bytes that a runner may keep without using them, of a GPU with so many."""
-    return min(_RUNNER_KEEPS, memory // _RUNNER_SHARE)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tritonsmith.verify.dynamic.work import Work
 from tritonsmith.verify.launches import rehearsal
 from tritonsmith.verify.launches.device import on_device, pretend
 from tritonsmith.verify.process import building, loading, wire
-from tritonsmith.verify.process.gpu import runner_keeps
+from tritonsmith.verify.process.keeping import runner_keeps
 from tritonsmith.verify.process.within import Limit, within
 from tritonsmith.verify.reference import handing
 
