@@ -3,9 +3,9 @@
     python benchmarks/sharing.py [--most 16] [--seconds 1]
 
 Each process has a context of its own, as judges and runners have. Contexts take turns on a GPU, so who waits for the
-device waits until each that has work there has had its turn; the first row, one process alone, is the baseline. A
-microsecond's worth of Python and of a pipe are measured beside, to tell the device's part from the host's. Needs a GPU;
-nothing is written.
+device waits until each that has work there has had its turn; the first column, one process alone, is the baseline. What
+is opened is memory of one process more, which does nothing else. A microsecond's worth of Python and of a pipe are
+measured beside, to tell the device's part from the host's. Needs a GPU; nothing is written.
 """
 
 import os
@@ -19,14 +19,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tritonsmith.verify.process import ipc
+from tritonsmith.verify.process.wire import Place
+
 SMALL, LARGE = 1 << 16, 64 << 20
 """Bytes that are copied, and allocated."""
 LAUNCHES = 10
 
 
-def calls() -> dict[str, Callable[[], object]]:
-    """What is measured, by its name."""
+def calls(place: Place) -> dict[str, Callable[[], object]]:
+    """What is measured, by its name; `place` is where another process's memory lies."""
     here, there = torch.zeros(SMALL // 4), torch.zeros(SMALL // 4, device="cuda")
+    pinned = torch.zeros(SMALL // 4).pin_memory()
     reads, writes = os.pipe()
 
     def launched(times: int) -> None:
@@ -38,20 +42,51 @@ def calls() -> dict[str, Callable[[], object]]:
         torch.cuda.caching_allocator_delete(torch.cuda.caching_allocator_alloc(LARGE))
         torch.cuda.empty_cache()
 
+    def opened() -> None:
+        windows = ipc.Windows()
+        windows.view(place)
+        windows.close()
+
+    def pooled() -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.zeros(SMALL // 4, device="cuda")
+            torch.cuda.current_stream().synchronize()
+
+    def recorded() -> None:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(LAUNCHES):
+                there.add_(1)
+        graph.replay()
+        torch.cuda.current_stream().synchronize()
+
+    def queued() -> None:
+        there.copy_(pinned, non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+
     return {
         "a launch, waited for": lambda: launched(1),
         f"{LAUNCHES} launches, waited for once": lambda: launched(LAUNCHES),
         "64 KiB to the device": lambda: there.copy_(here),
+        "64 KiB of pinned memory to the device": queued,
         "64 KiB from the device": lambda: here.copy_(there),
+        "another process's memory opened and closed": opened,
+        f"{LAUNCHES} launches recorded as a graph and run": recorded,
+        "a stream of its own, and a launch waited for": pooled,
         "64 MiB allocated and freed": allocated,
         "a sum in Python": lambda: sum(range(1000)),
         "a byte through a pipe": lambda: (os.write(writes, b"x"), os.read(reads, 1)),
     }
 
 
-def _measure(together: "processes.Barrier", found: "processes.Queue", seconds: float) -> None:  # type: ignore[type-arg]
+def _measure(
+    together: "processes.Barrier",  # type: ignore[type-arg]
+    found: "processes.Queue",  # type: ignore[type-arg]
+    seconds: float,
+    place: Place,
+) -> None:
     told: dict[str, float] = {}
-    for name, call in calls().items():
+    for name, call in calls(place).items():
         call()
         together.wait()
         begun, count = time.perf_counter(), 0
@@ -66,7 +101,9 @@ def shared(count: int, seconds: float) -> dict[str, float]:
     """Microseconds of each call in the mean, in so many processes at once."""
     context = processes.get_context("spawn")
     together, found = context.Barrier(count), context.Queue()
-    begun = [context.Process(target=_measure, args=(together, found, seconds)) for _ in range(count)]
+    memory = torch.zeros(SMALL // 4, device="cuda")
+    given = together, found, seconds, ipc.export(memory)
+    begun = [context.Process(target=_measure, args=given) for _ in range(count)]
     for one in begun:
         one.start()
     rows = [found.get() for _ in begun]

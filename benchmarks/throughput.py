@@ -2,7 +2,7 @@
 
     python benchmarks/throughput.py [--device cuda] [--candidates 512] [--isolation pooled] [--fresh-at-a-time 14]
                                     [--workers 16] [--judges 4] [--only-staged] [--no-compilers]
-                                    [--by-task]
+                                    [--by-task] [--rounds 1]
 
 The mix is that of a model in training: 30 % fail the static rules, 20 % do not compile, 15 % are wrong, 35 % are
 right, all made from the suite's hand-written kernels, in random order or `--by-task`: those for one task come together,
@@ -11,11 +11,14 @@ as the samples of one prompt do in best-of-N and GRPO, and share what they are t
 so, and its rate compared. The verdicts of all ways must be equal, or it fails. The pool's start, until each worker has
 judged two candidates, is not counted; it is printed, and so are the mean seconds a candidate spends in each stage, how
 the GPU was had (alone, or by how many on average), and how many kernels a runner found compiled for another; with
-`--no-compilers` each runner compiles all of its own. On the CPU tasks are scaled as always there. Nothing is written.
+`--no-compilers` each runner compiles all of its own. Most tasks are new to the judges then, and so are the kernels of
+their references; with `--rounds` the same pool judges as many candidates once more, each another program with kernels
+of other names, and each round's rate is told. On the CPU tasks are scaled as always there. Nothing is written.
 """
 
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -45,6 +48,7 @@ from kernel_bugs_level1 import BUGS as LEVEL1  # noqa: E402
 from kernel_bugs_level2 import BUGS as LEVEL2  # noqa: E402
 
 SHARES = {"static": 0.30, "compile": 0.20, "wrong": 0.15, "right": 0.35}
+_KERNEL = re.compile(r"@triton\.jit[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
 Outcome = tuple[str | None, bool, bool, bool]
 """Stage, valid, compiled, correct."""
 
@@ -77,6 +81,8 @@ class Pooled:
     verdicts: list[Verdict]
     use: Use
     """How the GPU was had meanwhile."""
+    later: list[float]
+    """Seconds for as many once more, of each further round."""
     judges: int
     """Processes that judged."""
     gpus: int
@@ -147,8 +153,19 @@ def fresh(jobs: Sequence[Job], at_a_time: int, device: str) -> tuple[float, list
         return time.perf_counter() - start, outcomes
 
 
-def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
-    """Judge all candidates in one pool."""
+def again(jobs: Sequence[Job], number: int) -> list[Job]:
+    """The same candidates as other programs: their kernels have other names, for what was compiled is known."""
+    return [(task, one.model_copy(update={"source": _renamed(one.source or "", number)})) for task, one in jobs]
+
+
+def _renamed(source: str, number: int) -> str:
+    for name in set(_KERNEL.findall(source)):
+        source = re.sub(rf"\b{name}\b", f"{name}_{number}", source)
+    return f"{source}\n_ROUND = {number}\n"
+
+
+def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool, rounds: int = 1) -> Pooled:
+    """Judge all candidates in one pool, and in further rounds as many; it fails where their verdicts are others."""
     start = time.perf_counter()
     with Verifier(settings, extensions=ExtensionsConfig(staged=staged)) as verifier:
         id = "level1/relu"
@@ -160,7 +177,13 @@ def pooled(jobs: Sequence[Job], settings: VerifyConfig, staged: bool) -> Pooled:
         verdicts = verifier.verify_many(jobs)
         seconds, after = time.perf_counter() - warm, verifier.use()
         gpus = choose_gpus(settings.gpus) if verifier.device == "cuda" else 0
-        return Pooled(warm - start, seconds, verdicts, after - before, verifier.judges, gpus)
+        later, wanted = [], [outcome(verdict) for verdict in verdicts]
+        for number in range(1, rounds):
+            begun = time.perf_counter()
+            others = verifier.verify_many(again(jobs, number))
+            later.append(time.perf_counter() - begun)
+            _compare(f"round {number + 1}", jobs, wanted, [outcome(verdict) for verdict in others])
+        return Pooled(warm - start, seconds, verdicts, after - before, later, verifier.judges, gpus)
 
 
 def main(
@@ -172,6 +195,7 @@ def main(
     only_staged: bool = False,
     compilers: bool = True,
     by_task: bool = False,
+    rounds: int = 1,
     fresh_at_a_time: int = 0,
     fresh_candidates: int = 64,
 ) -> None:
@@ -190,10 +214,12 @@ def main(
     )
     at_a_time = fresh_at_a_time or (14 if where == "cuda" else settings.workers or 1)
     chosen = sorted(random.Random(1).sample(range(len(jobs)), min(fresh_candidates, len(jobs))))
-    staged = pooled(jobs, settings, staged=True)
+    staged = pooled(jobs, settings, staged=True, rounds=rounds)
     title = f"{where}, {settings.workers} workers, {staged.judges} judge processes, isolation {isolation}"
     title += ", by task" if by_task else ""
     console.print(f"{title}; staged: {len(jobs) / staged.seconds:.2f} candidates/s; {_used(staged)}")
+    for number, seconds in enumerate(staged.later, 2):
+        console.print(f"round {number}: {len(jobs) / seconds:.2f} candidates/s")
     if only_staged:
         console.print(_stages(staged.verdicts, []))
         console.print(f"the pool's start: {staged.start:.1f} s, once; of the candidates {_kinds(staged.verdicts)}")
