@@ -41,7 +41,13 @@ class Talk(Conversation):
         self._there = False
 
     def ask(
-        self, mode: str, header: dict[str, object], tree: object = None, room: int = 0, free: bool = False
+        self,
+        mode: str,
+        header: dict[str, object],
+        tree: object = None,
+        room: int = 0,
+        free: bool = False,
+        here: bool = False,
     ) -> tuple[dict[str, object], wire.Tree]:
         do = str(header["do"])
         marks = "".join(f" {name}" for name in ("kept", "keep", "refill") if header.get(name))

@@ -173,7 +173,7 @@ class Comparing:
                 self.seen, self.held = seen, replay.form(material.inputs)
             if findings := self._eyes.watched(seen, variant.fresh_seed) or self._eyes.effects(seen):
                 return refused(findings)
-            with self._room.beside():
+            with self._forwards.comparing(material.truth):
                 truth = material.truth
                 if variant.dtype is not None:
                     output = numerics.narrowed(output, truth.native)

@@ -151,12 +151,20 @@ class Conversation:
         return math.inf if self._left is None else time.monotonic() + self._left
 
     def ask(
-        self, mode: str, header: dict[str, object], tree: object = None, room: int = SPARE_BYTES, free: bool = False
+        self,
+        mode: str,
+        header: dict[str, object],
+        tree: object = None,
+        room: int = SPARE_BYTES,
+        free: bool = False,
+        here: bool = False,
     ) -> tuple[dict[str, object], wire.Tree]:
         """Send one message and wait for its answer, of at most `room` bytes of tensors; raises RunnerFailed.
 
         `free`: what is asked is a compiler's work, which must end in the time that is left and takes none of it.
+        `here`: a runner on a GPU tells its tensors as they are on the host.
         """
+        header = {**header, "told": "here"} if here and mode == "cuda" else header
         runner = self._runners[mode]
         self._state[mode] = "asked"
         tree = _apart(tree) if mode == "cuda" else tree
@@ -165,7 +173,7 @@ class Conversation:
             places = self._place(runner, windows, tree, deadline) if mode == "cuda" else {}
             wire.send(runner.channel, header, tree, deadline, lambda tensor: _named(tensor, places))  # type: ignore[arg-type]
             budget = [room]
-            find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" else None
+            find = (lambda place: _snapshot(windows, place, budget)) if mode == "cuda" and not here else None
             deadline = self._awaited(runner, watch)
             reply, result = wire.receive(runner.channel, deadline, room, find)
             while (wanted := reply.get("lower")) is not None:  # before it can answer

@@ -6,6 +6,7 @@ It knows what a runner holds, so that nothing is built or compiled twice. Decide
 import math
 import secrets
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -23,6 +24,7 @@ from tritonsmith.verify.process import wire
 from tritonsmith.verify.process.building import numbers_of
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.given import Fails, Material
+from tritonsmith.verify.reference.hosting import on_host
 from tritonsmith.verify.reference.material import Draws, Supply
 from tritonsmith.verify.reference.truth import truth_of
 from tritonsmith.verify.room import Room
@@ -108,6 +110,14 @@ class Forwards:
         if self._draws is not None:
             self._supply.leave(self._draws)
         self._draws = self._loaded = None
+
+    def drawing(self, variant: Variant) -> AbstractContextManager[None]:
+        """What a variant is drawn and answered within: use of the GPU beside other candidates, where it is needed."""
+        return nullcontext() if self.draws.device(variant) == "cpu" else self._room.beside()
+
+    def comparing(self, truth: numerics.Truth) -> AbstractContextManager[None]:
+        """What an output is compared within."""
+        return nullcontext() if on_host(truth) else self._room.beside()
 
     def material(self, variant: Variant) -> Material | Fails:
         """What the candidate is tried on, or why it cannot be."""
@@ -280,7 +290,7 @@ class Forwards:
             with self._room.beside():
                 self.build(self.mode, variant, material.model)
         if variant.reuse:
-            return self._twice(variant, material.inputs, room)
+            return self._twice(variant, material.inputs, material.truth)
         small = sum(tensor.nbytes for tensor in observe.tensors(material.inputs)) <= _TWICE
         header: dict[str, object] = {"do": "forward", "keep": again or held, "effects": again or small}
         header["handed"] = variant.handed
@@ -289,22 +299,27 @@ class Forwards:
         header["bounded"] = variant.bounded
         if not self._cuda:
             return self._talk.ask(self.mode, header, material.inputs, room)
+        here = on_host(material.truth)
         # Compiling takes seconds, in which another candidate may be timed; running takes milliseconds.
         if not loaded and conduct.check_run(seen := self._compiled(material, variant.handed), self._policy):
             return seen, None
         with self._room.beside():
-            return self._talk.ask(self.mode, {**header, "kept": True}, None, room)
+            return self._talk.ask(self.mode, {**header, "kept": True}, None, room, here=here)
 
     def refilled(self, inputs: list[object], truth: numerics.Truth) -> Answer:
         """Call the candidate once more, with new contents in the storage of the inputs that it kept."""
         self._talk.at("while it was called again, on new contents in the same storage")
-        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
-        return self._talk.ask(self.mode, header, inputs, bytes_of(truth))
+        return self._again({"refill": True}, inputs, truth)
 
     def repeated(self, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on exactly what it was called on last."""
-        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True}
-        return self._talk.ask(self.mode, header, None, bytes_of(truth))
+        return self._again({}, None, truth)
+
+    def _again(self, header: dict[str, object], inputs: list[object] | None, truth: numerics.Truth) -> Answer:
+        """Another call on what it keeps, of which it tells everything."""
+        header = {"do": "forward", "keep": True, "effects": True, "kept": True, **header}
+        with self._room.beside():
+            return self._talk.ask(self.mode, header, inputs, bytes_of(truth), here=on_host(truth))
 
     def once_more(self) -> dict[str, object]:
         """What is seen of another call on the inputs that it holds, which it then lets go of; their copies take no
@@ -315,7 +330,7 @@ class Forwards:
     def anew(self, inputs: list[object], truth: numerics.Truth) -> Answer:
         """Call the candidate once more, on inputs that it may have seen, in memory of their own."""
         with self._room.beside():
-            return self._talk.ask(self.mode, {"do": "forward"}, inputs, bytes_of(truth))
+            return self._talk.ask(self.mode, {"do": "forward"}, inputs, bytes_of(truth), here=on_host(truth))
 
     def retrain(self, weights: Weights, moved: bool = False) -> list[str]:
         """Give the candidate's weights other contents; the names of those that it has. See `process.retrained`."""
@@ -325,31 +340,27 @@ class Forwards:
 
     def put_back(self, piece: int, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on what it was called on last, a piece of its memory as it was before."""
-        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "put_back": piece}
-        return self._talk.ask(self.mode, header, None, bytes_of(truth))
+        return self._again({"put_back": piece}, None, truth)
 
     def later(self, far: int | None, inputs: list[object], truth: numerics.Truth) -> Answer:
         """Call the candidate once more, with new contents, as one that has counted `far` calls."""
-        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
-        return self._talk.ask(self.mode, {**header, "far": far}, inputs, bytes_of(truth))
+        return self._again({"refill": True, "far": far}, inputs, truth)
 
     def leapt(self, calls: int, inputs: list[object], truth: numerics.Truth) -> Answer:
         """Call the candidate once more, with new contents, as one whose kernels have counted so many further calls."""
-        header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
-        return self._talk.ask(self.mode, {**header, "leap": calls}, inputs, bytes_of(truth))
+        return self._again({"refill": True, "leap": calls}, inputs, truth)
 
     def often(self, most: int) -> dict[str, object]:
         """Call the candidate up to so many times on what it was called on last; its kernels do not run."""
         self._talk.at("while it was called many times, without its kernels")
         return self._talk.ask(self.mode, {"do": "often", "most": most})[0]
 
-    def _twice(self, variant: Variant, inputs: list[object], room: int) -> Answer:
+    def _twice(self, variant: Variant, inputs: list[object], truth: numerics.Truth) -> Answer:
         """The second of two calls, for which `inputs` are written to the storage of the first one's; they are kept."""
         with self._room.beside():
             earlier = self.draws.inputs_like(variant, inputs)
             self._talk.ask(self.mode, {"do": "forward", "keep": True, "values": False, "effects": True}, earlier)
-            header: dict[str, object] = {"do": "forward", "keep": True, "effects": True, "kept": True, "refill": True}
-            return self._talk.ask(self.mode, header, inputs, room)
+        return self._again({"refill": True}, inputs, truth)
 
 
 def _in_words(variant: Variant, material: Material) -> str:

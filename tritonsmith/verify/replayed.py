@@ -16,7 +16,6 @@ from tritonsmith.verify.dynamic import replay
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
 from tritonsmith.verify.reused import Reused
-from tritonsmith.verify.room import Room
 from tritonsmith.verify.sizing import Sizes
 from tritonsmith.verify.upkeep import Upkeep
 from tritonsmith.verify.watching import Watching
@@ -33,13 +32,12 @@ class Replayed:
         prepared: Callable[[], Sizes],
         forwards: Forwards,
         eyes: Watching,
-        room: Room,
         upkeep: Upkeep,
         calls: int,
     ) -> None:
         """`calls` is how often a candidate is called that might count them, 0 where it cannot."""
         self._prepared, self._forwards, self._eyes = prepared, forwards, eyes
-        self._room, self._upkeep, self._calls = room, upkeep, calls
+        self._upkeep, self._calls = upkeep, calls
         self._reused = Reused(forwards, eyes)
 
     def outcome(self, seen: dict[str, object], held: list[tuple[torch.Size, torch.dtype]], rebuild: bool) -> Outcome:
@@ -49,7 +47,7 @@ class Replayed:
         """
         variant = Variant("as given", self._prepared().tiny.task)
         try:
-            with self._room.beside():
+            with self._forwards.drawing(variant):
                 replays = self._forwards.draws.replays(variant)
             again, remembers = replays.again, replays.habits.remembers
             if rebuild or remembers:

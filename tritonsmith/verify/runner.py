@@ -13,7 +13,7 @@ import torch
 
 from tritonsmith.verify import sizing
 from tritonsmith.verify.dynamic import sampled
-from tritonsmith.verify.process import backend, clocked, lowering, raised, retrained, sizeless, wire
+from tritonsmith.verify.process import backend, carrying, clocked, lowering, raised, retrained, sizeless, wire
 from tritonsmith.verify.process.session import Answer, Session
 
 
@@ -52,8 +52,11 @@ def main(channel: socket.socket) -> None:
     while True:
         header, tree = wire.receive(channel, find=session.placed)
         try:
-            reply, result = actions[str(header["do"])](header, tree)
-            wire.send(channel, reply, result, locate=session.export)
+            reply, result = actions[str(header["do"])](header, session.carried(tree))
+            if header.get("told") == "here":
+                wire.send(channel, reply, carrying.on_host(result))
+            else:
+                wire.send(channel, reply, result, locate=session.export)
         except wire.WireError:
             return
         except BaseException as error:  # a candidate may raise anything, SystemExit included

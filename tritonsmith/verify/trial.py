@@ -82,7 +82,7 @@ class Trial:
         )
         most = unrun.MOST if extensions.multi_input else unrun.FEWER
         calls = 0 if stateless.keeps_nothing(source) else most
-        self._replayed = Replayed(lambda: self._prepared(), self._forwards, self._eyes, self._room, self._upkeep, calls)
+        self._replayed = Replayed(lambda: self._prepared(), self._forwards, self._eyes, self._upkeep, calls)
         self._own = OwnSizes(
             task,
             prepared,

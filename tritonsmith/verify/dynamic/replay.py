@@ -15,6 +15,7 @@ from torch import nn
 from tritonsmith.tasks.copied import inputs_copied, model_copied
 from tritonsmith.tasks.format import seeded, used
 from tritonsmith.types import Finding
+from tritonsmith.verify.dynamic.brought import brought
 from tritonsmith.verify.dynamic.observe import address, tensors
 from tritonsmith.verify.process.loading import tensors_of
 
@@ -79,7 +80,8 @@ def _broadcast(output: object) -> Iterator[str]:
 def _changed(now: Mapping[str, torch.Tensor], before: Mapping[str, torch.Tensor]) -> list[str]:
     """The names of those that are other bits now; a GPU is asked once for those that are the same."""
     alike = {name: t for name, t in now.items() if t.shape == before[name].shape and t.dtype == before[name].dtype}
-    told = [(tensor == before[name]).all() for name, tensor in alike.items()]
+    pairs = [brought(tensor, before[name]) for name, tensor in alike.items()]
+    told = [(one == other).all() for one, other in pairs]
     told = [one.to(told[0].device) for one in told]
     equal = dict(zip(alike, torch.stack(told).tolist() if told else [], strict=True))
     return [name for name, tensor in now.items() if not (equal.get(name) or _same(tensor, before[name]))]
@@ -89,6 +91,7 @@ def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
     """Whether the bits are the same, NaN included."""
     if now.shape != before.shape or now.dtype != before.dtype:
         return False
+    now, before = brought(now, before)
     return torch.equal(now, before) or bool(((now == before) | ((now != now) & (before != before))).all())
 
 

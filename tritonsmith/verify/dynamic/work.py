@@ -9,6 +9,7 @@ tiny sizes tell. Does not judge: see `conduct`.
 """
 
 import contextlib
+import itertools
 import math
 import os
 import sys
@@ -24,6 +25,7 @@ from triton.runtime import autotuner
 
 from tritonsmith import verify
 from tritonsmith.tasks.trees import FLOAT8, wide
+from tritonsmith.verify.dynamic.brought import brought
 from tritonsmith.verify.dynamic.observe import Launches, address, numbers, tensors
 
 LIMIT = 1 << 26
@@ -98,8 +100,9 @@ class Work(contextlib.AbstractContextManager["Work"]):
         it put a constant, `handed` is the largest share of an input's floats that Python was given, `lowered` is
         whether integers were found from float32 values that a kernel rounded.
         """
-        every = [t.detach() for t in tensors(output)]
-        found = [t for t in every if t.numel()]
+        every, handed = [t.detach() for t in tensors(output)], self._handed()
+        old = [place for place, t in enumerate(every) if t.numel() and address(t) not in self._fresh]
+        found = self._brought([t for t in every if t.numel()])
         rest = [t for t in found if not self._is_given(t)]
         told = [*numbers(output)] if not found else []
         made = bool(rest or told) and all(map(self._made, rest)) and all(map(self._told, told))
@@ -113,11 +116,19 @@ class Work(contextlib.AbstractContextManager["Work"]):
             "rounded": self.rounded,
             "moved": self.moved,
             "overwritten": self.overwritten,
-            "handed": self._handed(),
+            "handed": handed,
             "peeked": self._launches.peeked,
             "lowered": self._launches.lowered and self._exact(found),
-            "old": [place for place, t in enumerate(every) if t.numel() and address(t) not in self._fresh],
+            "old": old,
         }
+
+    def _brought(self, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Outputs, and with them what they are held against, on the host if all that is small; no operator is watched
+        any more."""
+        held = (outputs, self._given, self._kept, self._alike)
+        every = iter(brought(*itertools.chain(*held)))
+        outputs, self._given, self._kept, self._alike = ([*itertools.islice(every, len(one))] for one in held)
+        return outputs
 
     def _handed(self) -> float:
         several = (t for t in self._given if t.is_floating_point() and t.numel() >= _SEVERAL)

@@ -28,6 +28,7 @@ from tritonsmith.verify.reference import handing
 if TYPE_CHECKING:
     from tritonsmith.verify import cuda_graph, timing
     from tritonsmith.verify.dynamic import cuda
+    from tritonsmith.verify.process.carrying import Carrier
 
 Answer = tuple[dict[str, object], wire.Tree]
 _OFTEN_S = 10.0
@@ -72,6 +73,7 @@ class Session:
         self._places: dict[str, torch.Tensor] = {}
         self.watch: cuda.Watch | None = None
         self._guards: cuda.Guards | None = None
+        self._carrier: Carrier | None = None
         self.stopwatch: timing.Stopwatch | None = None
         self.recorded: tuple[cuda_graph.Recording, list[object]] | None = None
         """What is timed where that was recorded, and the answers that it gives."""
@@ -81,12 +83,13 @@ class Session:
     def warm(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Create the CUDA context and load what every candidate needs; a candidate's time has not begun."""
         from tritonsmith.verify.dynamic import cuda
-        from tritonsmith.verify.process import cuda_driver
+        from tritonsmith.verify.process import carrying, cuda_driver
 
         self.mode = "cuda"
         cuda_driver.library()  # which a candidate's first launch would look for
         self.watch, self._guards = cuda.install(self.launches), cuda.Guards()
         cuda.touch(self._guards)
+        self._carrier = carrying.Carrier(self._guards)
         self._guards.clear()
         return {"ok": True}, None
 
@@ -161,6 +164,10 @@ class Session:
             raise TypeError("forward returned a tensor without data")
 
         return ipc.export(tensor)
+
+    def carried(self, tree: wire.Tree) -> wire.Tree:
+        """A message's tree, with its tensors on the GPU if the candidate is there."""
+        return self._carrier.carried(tree) if self._carrier is not None else tree
 
     def release(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Give memory back to the GPU, if it is much: the judge, and other runners, need it for the next inputs."""

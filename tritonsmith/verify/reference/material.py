@@ -28,6 +28,7 @@ from tritonsmith.verify.process.loading import in_precision, tensors_of
 from tritonsmith.verify.reference import by_name, edges, fitting, reused
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.given import Fails, Habits, Material, Replays, Reuse, size_of
+from tritonsmith.verify.reference.hosting import Hosting, key_of, on_host
 from tritonsmith.verify.reference.inputs import drawn
 from tritonsmith.verify.reference.passing import passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
@@ -56,7 +57,7 @@ class Supply:
 
     def __init__(self, cuda: bool, budget: int) -> None:
         """`budget`: bytes that may be kept for others; what does not fit is drawn for each candidate."""
-        self._device, self._budget = "cuda" if cuda else "cpu", budget
+        self.hosting, self._budget = Hosting(cuda), budget
         self._open: dict[str, Draws] = {}
         self._habits: dict[str, Habits] = {}
         self._lock = threading.Lock()
@@ -64,7 +65,7 @@ class Supply:
     def join(self, task: Task) -> "Draws":
         """What candidates for a task are tried on that begin now; to be left when the candidate's verdict is known."""
         with self._lock:
-            draws = self._open.setdefault(task.source, Draws(self, self._device))
+            draws = self._open.setdefault(task.source, Draws(self, task))
             draws.members += 1
             return draws
 
@@ -110,8 +111,8 @@ class Supply:
 class Draws:
     """What the candidates for one task are tried on that are under way together; of several threads one draws."""
 
-    def __init__(self, supply: Supply, device: str) -> None:
-        self._supply, self._device = supply, device
+    def __init__(self, supply: Supply, task: Task) -> None:
+        self._supply, self._task = supply, task
         self.weights = secrets.randbits(31)
         """The seed under which models are built. A runner is told it; it tells nothing of the inputs."""
         self._others = secrets.randbits(31)
@@ -132,7 +133,8 @@ class Draws:
             made = self._material(variant, wide, beside)
             if isinstance(made, Fails) or self._supply.keeps(self, size_of(made)):
                 slot.kept = made
-                with beside():
+                hosted = self._supply.hosting.hosted(variant, self._task)
+                with nullcontext() if hosted else beside():
                     self._prepare([] if isinstance(made, Fails) else [made.truth])
             return made
 
@@ -185,7 +187,11 @@ class Draws:
 
     def inputs(self, variant: Variant) -> list[object]:
         """New inputs, for one candidate alone."""
-        return drawn(variant, lambda: self.model(variant), self._device)
+        return drawn(variant, lambda: self.model(variant), self.device(variant))
+
+    def device(self, variant: Variant) -> str:
+        """Where a variant is drawn and answered."""
+        return self._supply.hosting.device(variant, self._task)
 
     def inputs_like(self, variant: Variant, like: list[object] | None) -> list[object]:
         """New inputs for the storage of others; those themselves in another order where a task draws sizes, too. Those
@@ -197,18 +203,18 @@ class Draws:
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
-        module = TaskModule.of(variant.task)
+        module, device = TaskModule.of(variant.task), self.device(variant)
         if known := self.by_name(variant):
-            model = by_name.built(lambda: module.model(self.weights, self._device), known)
+            model = by_name.built(lambda: module.model(self.weights, device), known)
             by_name.put_in(model, known)
             return model
         if variant.weights:
             known = self.stand_ins(variant)
             with standing_in(known):
-                model = module.model(self.weights, self._device)
+                model = module.model(self.weights, device)
             put_in(list(tensors_of(model).values()), known)
             return model
-        model = module.model(self.weights, self._device)
+        model = module.model(self.weights, device)
         return in_precision(model, variant.dtype) if variant.dtype is not None else model
 
     def stand_ins(self, variant: Variant) -> StandIns:
@@ -224,13 +230,13 @@ class Draws:
 
     def _constant(self, variant: Variant) -> StandIns:
         """Contents for constant weights, about what those begin as where a reference bears no others."""
-        module, whole = TaskModule.of(variant.task), not picks(variant.task.source)
-        model = module.model(self.weights, self._device)
+        module, whole, device = TaskModule.of(variant.task), not picks(variant.task.source), self.device(variant)
+        model = module.model(self.weights, device)
         if not (about := stand_ins(model, self._others, whole)) or (variant.opposite and not _single(model)):
             return []
         free = stand_ins(model, self._others, whole, True, variant.opposite)
         with standing_in(free):
-            model = module.model(self.weights, self._device)
+            model = module.model(self.weights, device)
         put_in(list(tensors_of(model).values()), free)
         if self._bears(model, variant):
             return free
@@ -249,8 +255,8 @@ class Draws:
 
     def _trained(self, variant: Variant) -> Weights:
         """Contents for all weights, or for those alike alone where a reference bears no other signs or numbers."""
-        module = TaskModule.of(variant.task)
-        model, other = (module.model(seed, self._device) for seed in (self.weights, self._others))
+        module, device = TaskModule.of(variant.task), self.device(variant)
+        model, other = (module.model(seed, device) for seed in (self.weights, self._others))
         whole = not picks(variant.task.source)
         if variant.opposite and not _single(model):
             return Weights()
@@ -279,20 +285,21 @@ class Draws:
 
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
-        how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights, variant.named
-        key = kind, variant.task.source, variant.label, *how
         with self._lock:
-            slot = self._slots.setdefault(key, _Slot())
+            slot = self._slots.setdefault((kind, self.device(variant), key_of(variant)), _Slot())
         with slot.lock:
             yield slot
 
     def _material(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
+        hosted = self._supply.hosting.hosted(variant, self._task)
+        made = self._tried(variant, wide or hosted, nullcontext if hosted else beside)
+        if hosted and isinstance(made, Fails) and self._supply.hosting.may_run_elsewhere(variant, made.reason):
+            hosted, made = False, self._tried(variant, wide, beside)
         # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
-        made = self._tried(variant, wide, beside)
         for _ in range(_TRIES - 1 if variant.label == "as given" else 0):
             if isinstance(made, Material) and not fitting.flat(made.truth.native):
                 break
-            again = self._tried(variant, wide, beside)
+            again = self._tried(variant, wide or hosted, nullcontext if hosted else beside)
             made = again if isinstance(made, Fails) or isinstance(again, Material) else made
         return made
 
@@ -341,7 +348,7 @@ class Draws:
         """Make what is kept ready for others, whose threads use other streams: it must be there, and known."""
         for truth in truths:
             numerics.prepare(truth)
-        if self._device == "cuda":
+        if not all(map(on_host, truths)):
             torch.cuda.current_stream().synchronize()
 
 

@@ -1,0 +1,68 @@
+"""Which tasks a judge of a GPU's candidates answers on the host: small ones, for which the GPU is no help.
+
+Whoever computes on a GPU waits for its turn beside others, some milliseconds for each number that is asked for
+(`benchmarks/sharing.py`); a forward of a few kilobytes takes less on a core. Values are judged alike: the truth is in
+float64, and what the reference makes of the task's own dtype is a measure of rounding. Decides by a task's text and
+sizes; whether its reference runs on the host `material` finds out.
+"""
+
+import re
+from collections.abc import Hashable
+
+from tritonsmith.tasks.trees import leaves
+from tritonsmith.tasks.variants import Variant
+from tritonsmith.types import Task
+from tritonsmith.verify.numerics import Truth
+from tritonsmith.verify.reference.peak import peak
+
+SMALL = 1 << 18
+"""Bytes of everything that is alive at once, at most."""
+_WHOLE = re.compile(r"\.(int|long|short|char|byte|type_as)\(|\.(to|type)\([^)\n]*\b(u?int\d+|int|long|short|uint8)\b")
+"""What a task's text has in it that may make whole numbers of fractions: of those that have no such number, a processor
+and a GPU make others."""
+
+
+class Hosting:
+    """Where variants are drawn and answered, of all tasks of one judge."""
+
+    def __init__(self, cuda: bool) -> None:
+        self._device = "cuda" if cuda else "cpu"
+        self._elsewhere: set[Hashable] = set()
+
+    def device(self, variant: Variant, own: Task) -> str:
+        """Where a variant of the task `own` is: on the host where it is small, and no task's own size, at which it is
+        timed."""
+        return "cpu" if self.hosted(variant, own) else self._device
+
+    def hosted(self, variant: Variant, own: Task) -> bool:
+        """Whether it is on the host, and candidates are not."""
+        if self._device == "cpu" or variant.task.source == own.source or not small(variant.task):
+            return False
+        return not {key_of(variant), key_of(Variant("as given", variant.task))} & self._elsewhere
+
+    def may_run_elsewhere(self, variant: Variant, reason: Exception) -> bool:
+        """Whether a reference that fails on the host for some `reason` may run on a GPU, and is tried there from here
+        on."""
+        if self._device == "cpu" or not isinstance(reason, (RuntimeError, AssertionError)):
+            return False  # there is no such variant
+        self._elsewhere.add(key_of(variant))
+        return True
+
+
+def small(task: Task) -> bool:
+    """Whether a task is as well answered on the host."""
+    if _WHOLE.search(task.source):
+        return False
+    found = peak(task)
+    return found is not None and found.whole and found.most <= SMALL
+
+
+def on_host(truth: Truth) -> bool:
+    """Whether what an output is compared with lies on the host."""
+    return not any(tensor.is_cuda for tensor in leaves(truth.native))
+
+
+def key_of(variant: Variant) -> Hashable:
+    """What tells a variant's contents from another's."""
+    how = variant.factor, variant.dtype, variant.values, variant.strided, variant.weights, variant.named
+    return variant.task.source, variant.label, *how
