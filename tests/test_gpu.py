@@ -69,6 +69,66 @@ def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
     assert order == ["alone", "shared"]
 
 
+def test_what_is_done_first_is_done_beside_who_shares_still_and_nobody_new_comes() -> None:
+    gpu, order, prepared = Gpu(0, memory=100), [], threading.Event()
+
+    def alone() -> None:
+        with gpu.alone(lambda: (order.append("first"), prepared.set())):
+            order.append("alone")
+
+    def shared() -> None:
+        with gpu.shared():
+            order.append("shared")
+
+    with gpu.shared():
+        first = _start(alone)
+        assert prepared.wait(2)
+        second = _start(shared)
+        time.sleep(0.05)
+        assert order == ["first"]
+    first.join(2)
+    second.join(2)
+    assert order == ["first", "alone", "shared"]
+
+
+def test_what_is_done_first_is_not_done_beside_who_is_alone() -> None:
+    gpu, begun = Gpu(0, memory=100), threading.Event()
+
+    def other() -> None:
+        with gpu.alone(begun.set):
+            pass
+
+    with gpu.alone():
+        thread = _start(other)
+        assert not begun.wait(0.05)
+    thread.join(2)
+    assert begun.is_set()
+
+
+def test_who_was_alone_may_go_on_beside_others() -> None:
+    gpu, entered = Gpu(0, memory=100), threading.Event()
+
+    def other() -> None:
+        with gpu.shared():
+            entered.set()
+
+    with gpu.alone() as share:
+        thread = _start(other)
+        assert not entered.wait(0.05)
+        share()
+        assert entered.wait(2)
+    thread.join(2)
+
+
+def test_time_alone_and_beside_others_is_told_apart() -> None:
+    gpu = Gpu(0, memory=100)
+    with gpu.alone(lambda: time.sleep(0.02)) as share:
+        time.sleep(0.03)
+        share()
+        time.sleep(0.05)
+    assert 0.03 <= gpu.use.alone < 0.05 and gpu.use.shared >= 0.07 and gpu.use.waited < 0.02
+
+
 def test_a_process_begins_beside_those_who_share_and_not_beside_who_is_alone() -> None:
     gpu = Gpu(0, memory=100)
     assert not _waits_for(gpu, gpu.shared, gpu.changing)

@@ -10,7 +10,8 @@ on the same once more keeps answers.
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import nn
@@ -48,39 +49,95 @@ def measure(subject: Subject, gpu: Gpu, how: timing.Preset) -> Timing | Finding 
     model, sets = _held(subject)
     # Compilers and autotuners take seconds: neither those who share the GPU nor those who want it alone wait for them.
     subject.talk.ask("cuda", {"do": "tune", "warmups": 1})
-    reference, turns, both = _sides(subject, how, model, sets)
-    calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
-    with gpu.alone():
+    sides = _Sides(subject, how, model, sets)
+    taken = _taken(subject, gpu, how, sides, model, sets)
+    reference, turns = sides.reference, sides.turns
+    compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
+    if turns.doubt is not None:
+        return turns.doubt
+    checked = taken.checked or _checked(subject, gpu, sides, model, sets)
+    keeps = checked.keeps or rechecked.kept(subject, gpu, checked.looks)
+    if turns.recorded and checked.mismatch is not None:
+        # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in the
+        # recorded call comes here, too, and gains nothing by it.
+        return measure(replace(subject, replayable=False), gpu, how)
+    if (wrong := keeps or checked.mismatch) is not None:
+        return wrong
+    found = timing.compare(taken.theirs, taken.ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
+    if taken.walls is not None:
+        theirs, ours = taken.walls
+        found = found.model_copy(update={"reference_wall_ms": 1e3 * theirs, "candidate_wall_ms": 1e3 * ours})
+    return found
+
+
+@dataclass
+class _Checked:
+    """What was found out of a candidate after it was timed."""
+
+    keeps: Finding | None
+    """Whether recorded calls keep answers,"""
+    looks: rechecked.Seen
+    """or first looks at that which are to be judged yet,"""
+    mismatch: Mismatch | None
+    """and what is wrong with an answer on new contents."""
+
+
+@dataclass
+class _Taken:
+    """What was measured."""
+
+    theirs: list[list[float]]
+    ours: list[list[float]]
+    """Milliseconds, turn by turn."""
+    walls: tuple[float, float] | None
+    """Seconds of a call of either as a user sees it."""
+    checked: _Checked | None
+    """What was asked at once, if it was."""
+
+
+def _taken(
+    subject: Subject, gpu: Gpu, how: timing.Preset, sides: "_Sides", model: nn.Module, sets: list[list[object]]
+) -> _Taken:
+    """Take turns, alone on the GPU.
+
+    What is short is recorded while those who share the GPU come to their ends, and asked about as soon as they may come
+    back: hardly anybody is there then whose turns it would wait for.
+    """
+    inside = replace(subject, beside=nullcontext)
+    if not sides.brief:
+        sides.prepare(subject)
+    with gpu.alone(partial(sides.prepare, inside) if sides.brief else None) as share:
         # What is in here is measured, or decides whether more is: the device's time, both sides in turns; turns that
         # are added where the host was busy, which must be like the others; calls as a user sees them.
+        reference, turns, both = sides.reference, sides.turns, sides.both
         theirs, ours = timing.interleave(
             reference.block, turns.block, how, both, lambda: not gpu.wanted, turns.in_all, turns.recorded
         )
         theirs, ours = _borne_out(reference, turns, how, theirs, ours)
+        calls = max(3, min(_CALLS, int(1e3 * _WALL_SECONDS / both))) if both else 3
         walls = (reference.wall(calls), turns.wall(calls)) if how.trials > 1 else None
-    compiled = subject.compiled(model, sets, reference.recorded) if subject.compiled is not None else None
-    keeps = rechecked.kept(subject, gpu, sets) if turns.recorded and turns.doubt is None else None
-    if turns.doubt is not None:
-        return turns.doubt
+        checked = None
+        few = turns.recorded and turns.doubt is None and rechecked.few(subject, sets)
+        if few and subject.compiled is None:
+            share()
+            checked = _checked(inside, gpu, sides, model, sets)
+    return _Taken(theirs, ours, walls, checked)
+
+
+def _checked(subject: Subject, gpu: Gpu, sides: "_Sides", model: nn.Module, sets: list[list[object]]) -> _Checked:
+    """Ask for what is to be known of a candidate that was timed; the sets are let go of."""
+    recorded = sides.turns.recorded
+    looks, keeps = rechecked.looked(subject, sets) if recorded else [], None
+    if not rechecked.few(subject, sets):  # they hold on to the sets
+        looks, keeps = [], rechecked.kept(subject, gpu, looks)
     with subject.beside():
         others = subject.draw(sets[0])
     # The truth needs the memory, and after it the runner does.
-    reference.clear()
+    sides.reference.clear()
     sets.clear()
-    if turns.recorded:
-        if rechecked.replayed(subject, model, others) is not None:
-            # It may go by what the host has counted, or which of two buffers it takes in turn. Who keeps an answer in
-            # the recorded call comes here, too, and gains nothing by it.
-            return measure(replace(subject, replayable=False), gpu, how)
-        wrong: Finding | Mismatch | None = keeps
-    else:
-        wrong = rechecked.answered(subject, gpu, model, others)
-    if wrong is not None:
-        return wrong
-    found = timing.compare(theirs, ours, how, turns.recorded).model_copy(update={"compiled_ms": compiled})
-    if walls is not None:
-        found = found.model_copy(update={"reference_wall_ms": 1e3 * walls[0], "candidate_wall_ms": 1e3 * walls[1]})
-    return found
+    if recorded:
+        return _Checked(keeps, looks, rechecked.replayed(subject, model, others))
+    return _Checked(keeps, looks, rechecked.answered(subject, gpu, model, others))
 
 
 def _borne_out(
@@ -119,27 +176,40 @@ def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
     return model, sets
 
 
-def _sides(
-    subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]
-) -> tuple["Reference", "Turns", float]:
-    """Both sides, warmed up and recorded where they can be, and the milliseconds of a call of both, roughly."""
-    glance = how.hide and subject.recordable and not subject.remembers
-    quiet = undrawn if draws(model) else nullcontext  # nobody may draw while others are recorded
-    # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
-    with subject.beside(), quiet():
-        reference = Reference(model, sets, how)
-        theirs = reference.glance() if glance else reference.warm()
-    ours, recorded = _tuned(subject, how, glance), False
-    if glance and theirs + ours <= timing.RECORDED_MS:
-        theirs, ours, recorded = _recorded(subject, reference, how, theirs, ours)
-    if glance and not reference.recorded:
-        with subject.beside(), quiet():
-            theirs = reference.warm()
-        ours = _tuned(subject, how, False)
-    if not reference.recorded:
-        reference.repeats = timing.calls_a_trial(min(theirs, ours)) if how.hide else 1
-    in_all = timing.calls_in_all(reference.repeats, len(sets))
-    return reference, Turns(subject.talk, reference, how, reference.repeats, in_all, recorded), theirs + ours
+class _Sides:
+    """Both sides, warmed up or glanced at, and recorded where they can be."""
+
+    def __init__(self, subject: Subject, how: timing.Preset, model: nn.Module, sets: list[list[object]]) -> None:
+        self._how, self._sets = how, len(sets)
+        self._glance = how.hide and subject.recordable and not subject.remembers
+        self._quiet = undrawn if draws(model) else nullcontext  # nobody may draw while others are recorded
+        # Calls by the dozen would show in another one's times; in short turns, for who measures waits for their end.
+        with subject.beside(), self._quiet():
+            self.reference = Reference(model, sets, how)
+            self._theirs = self.reference.glance() if self._glance else self.reference.warm()
+        self._ours = _tuned(subject, how, self._glance)
+        self.brief = self._glance and self.both <= timing.RECORDED_MS
+        """Whether calls are to be recorded."""
+        self.turns: Turns
+
+    @property
+    def both(self) -> float:
+        """Milliseconds of a call of both, roughly."""
+        return self._theirs + self._ours
+
+    def prepare(self, subject: Subject) -> None:
+        """Record both where they can be, or warm them up."""
+        reference, how, recorded = self.reference, self._how, False
+        if self.brief:
+            self._theirs, self._ours, recorded = _recorded(subject, reference, how, self._theirs, self._ours)
+        if self._glance and not reference.recorded:
+            with subject.beside(), self._quiet():
+                self._theirs = reference.warm()
+            self._ours = _tuned(subject, how, False)
+        if not reference.recorded:
+            reference.repeats = timing.calls_a_trial(min(self._theirs, self._ours)) if how.hide else 1
+        in_all = timing.calls_in_all(reference.repeats, self._sets)
+        self.turns = Turns(subject.talk, reference, how, reference.repeats, in_all, recorded)
 
 
 def _tuned(subject: Subject, how: timing.Preset, glance: bool) -> float:

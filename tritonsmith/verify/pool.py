@@ -33,7 +33,7 @@ from tritonsmith.verify.process.zygote import Zygote
 
 Job = tuple[Task, Candidate]
 
-_THREADS = 4
+_THREADS = 2
 """Candidates that one process judges at once on a GPU where nothing else is asked for: threads of more wait for each
 other."""
 _AHEAD = 16

@@ -95,29 +95,35 @@ def _room(truth: numerics.Truth) -> int:
     return SPARE_BYTES + 4 * sum(t.nbytes for t in observe.tensors(truth.native))
 
 
-def kept(subject: Subject, gpu: Gpu, sets: list[list[object]]) -> Finding | None:
-    """Whether a recorded call takes longer on other contents than on those that were timed, `sets`, or than once more
-    on the same: it keeps answers.
+def few(subject: Subject, sets: list[list[object]]) -> bool:
+    """Whether contents for all looks are so few that they are given at once."""
+    return (subject.sets + 1) * sum(tensor.nbytes for tensor in observe.tensors(sets[0])) <= _AT_ONCE
+
+
+def looked(subject: Subject, sets: list[list[object]]) -> "Seen":
+    """First looks at what a recorded call takes on other contents than those that were timed, `sets`."""
+    number = secrets.randbelow(subject.sets)
+    like = sets[number]  # the list is cleared before a further look
+    looks = [
+        *(_Less(place, known) for place, known in enumerate(sets) if any(map(torch.is_floating_point, leaves(known)))),
+        _Anew(number, lambda: subject.draw(like)),
+    ]
+    seen: list[tuple[float, float]] = []
+    for group in [looks] if few(subject, sets) else [[look] for look in looks]:
+        with subject.beside():
+            seen += _looked(subject, group)
+    return list(zip(looks, seen, strict=True))
+
+
+def kept(subject: Subject, gpu: Gpu, seen: "Seen") -> Finding | None:
+    """Whether a recorded call takes longer on other contents than on those that were timed, or than once more on the
+    same, by first looks (`looked`) and further ones: it keeps answers.
 
     Memory that a recorded call asks for is the same each time, and holds what the call before left there. Others who
     share the GPU may keep a call waiting, so who seems to keep answers is asked again alone.
     """
-    looks = [
-        *(
-            _Less(number, known)
-            for number, known in enumerate(sets)
-            if any(map(torch.is_floating_point, leaves(known)))
-        ),
-        _Anew(number := secrets.randbelow(subject.sets), lambda: subject.draw(sets[number])),
-    ]
-    small = len(looks) * sum(tensor.nbytes for tensor in observe.tensors(sets[0])) <= _AT_ONCE
-    for group in [looks] if small else [[look] for look in looks]:
-        with subject.beside():
-            seen = _looked(subject, group)
-        for look, times in zip(group, seen, strict=True):
-            if (found := _again(subject, gpu, look, times)) is not None:
-                return found
-    return None
+    found = (_again(subject, gpu, look, times) for look, times in seen)
+    return next((one for one in found if one is not None), None)
 
 
 def _again(subject: Subject, gpu: Gpu, look: "_Anew | _Less", times: tuple[float, float]) -> Finding | None:
@@ -207,6 +213,10 @@ class _Less:
         if not torch.is_floating_point(tensor):  # may be places, lengths, or labels
             return tensor
         return held(wide(tensor) * (1 - 2.0**-6 - 2.0**-9 * self.looks), tensor.dtype)
+
+
+Seen = list[tuple[_Anew | _Less, tuple[float, float]]]
+"""By look the milliseconds of a call on other contents and of one on known ones."""
 
 
 def number_of(value: object) -> float:

@@ -11,7 +11,7 @@ held by all who wait. Does not know what is used: see `gpu`.
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -61,22 +61,35 @@ class Turnstile:
         return True
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Have it to oneself; those who want that go one after the other, before anybody new may share it."""
-        with ExitStack() as inside:
+    def alone(self, first: Callable[[], object] | None = None) -> Iterator[Callable[[], None]]:
+        """Have it to oneself; those who want that go one after the other, before anybody new may share it.
+
+        `first` is done meanwhile, beside those who share it still. What this gives lets others share it again, beside
+        whom the rest is done; who waits to be alone may come before that.
+        """
+        with ExitStack() as inside, ExitStack() as closed:
             with held(self._wish, fcntl.LOCK_SH):
-                inside.enter_context(held(self._gate, fcntl.LOCK_SH))
-                inside.enter_context(held(self._use, fcntl.LOCK_EX))
-            yield
+                closed.enter_context(held(self._gate, fcntl.LOCK_SH))
+                if first is not None:
+                    with held(self._use, fcntl.LOCK_SH):
+                        first()
+                use = inside.enter_context(held(self._use, fcntl.LOCK_EX))
+
+            def share() -> None:
+                closed.close()
+                fcntl.flock(use, fcntl.LOCK_SH)
+
+            yield share
 
 
 @contextmanager
-def held(path: Path, kind: int) -> Iterator[None]:
-    """A lock on a file, of a kind of flock(2)'s; raises BlockingIOError where that may not wait and has to."""
+def held(path: Path, kind: int) -> Iterator[int]:
+    """A lock on a file, of a kind of flock(2)'s, and its descriptor; raises BlockingIOError where that may not wait
+    and has to."""
     # A descriptor of its own each time: that is what flock knows a holder by, not the thread or the process.
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, kind)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
