@@ -254,9 +254,9 @@ def test_processes_share_a_gpu_and_one_that_is_killed_while_it_times_is_replaced
 # How many, and what each has.
 
 
-def test_a_gpu_has_a_process_for_every_four_workers_and_a_cpu_none_of_its_own() -> None:
-    assert choose_judges(None, "cuda", 16, 1) == 4 and choose_judges(None, "cuda", 4, 1) == 1
-    assert choose_judges(None, "cpu", 16, 0) == 1 and choose_judges(None, "cuda", 16, 8) == 8
+def test_a_gpu_has_a_process_for_every_two_workers_and_a_cpu_none_of_its_own() -> None:
+    assert choose_judges(None, "cuda", 16, 1) == 8 and choose_judges(None, "cuda", 2, 1) == 1
+    assert choose_judges(None, "cpu", 16, 0) == 1 and choose_judges(None, "cuda", 16, 16) == 16
     assert choose_judges(3, "cpu", 2, 0) == 2
 
 

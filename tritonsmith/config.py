@@ -336,7 +336,7 @@ class VerifyConfig(_Section):
     """Candidates judged at once; the number of cores where not given."""
     judges: PositiveInt | None = None
     """Processes that judge them, workers being spread over these; 1 is the program itself. Where not given: 1 on the
-    CPU, on a GPU one for every 4 workers."""
+    CPU, on a GPU one for every 2 workers."""
     gpus: PositiveInt | Literal["all"] = "all"
     """GPUs of this host that candidates are spread over, from the first one."""
     cache: Path | None = None

@@ -246,8 +246,7 @@ class Conversation:
             return
         self._left = _LAST_SECONDS
         with suppress(RunnerFailed):
-            reply, _ = self.ask("cuda", {"do": "check"})
-            if reply.get("changes") != []:
+            if self._state.get("cuda") != "unchanged" and self.ask("cuda", {"do": "check"})[0].get("changes") != []:
                 self.end("cuda")
                 return
             self.ask("cuda", {"do": "reset"})

@@ -167,7 +167,9 @@ def _held(subject: Subject) -> tuple[nn.Module, list[list[object]]]:
     """The reference and the input sets, which the candidate is given too."""
     with subject.beside():
         model, sets = subject.model(), [subject.draw(None)]
-        sets += [subject.draw(sets[0]) for _ in range(1, subject.sets)]
+    for _ in range(1, subject.sets):
+        with subject.beside():
+            sets.append(subject.draw(sets[0]))
     with subject.beside():
         subject.build(model)
         subject.talk.ask("cuda", {"do": "release"})
