@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from tritonsmith.tasks import scaling
-from tritonsmith.tasks.format import load_spec
-from tritonsmith.tasks.variants import Variant
+from tritonsmith.tasks.format import TaskModule, load_spec
+from tritonsmith.tasks.variants import Variant, variants
 from tritonsmith.types import Task
 from tritonsmith.verify.reference.given import Material
-from tritonsmith.verify.reference.hosting import Hosting, on_host, small
+from tritonsmith.verify.reference.hosting import Hosting, may_run_elsewhere, on_host, small
 from tritonsmith.verify.reference.material import Supply
 
 RELU = next(task for task in load_spec("suite") if task.id == "level1/relu")
@@ -35,18 +35,71 @@ def _task(body: str, size: int = 8) -> Task:
     return Task(id="partial", level=1, source=PARTIAL.format(body=body, size=size))
 
 
+def _supply() -> Supply:
+    """A GPU's judge's, whose candidates are constructed on this processor: nothing else of it needs the GPU."""
+    supply = Supply(cuda=True, budget=1 << 20)
+    supply.hosting.device = "cpu"
+    return supply
+
+
 def test_a_small_size_of_a_task_is_answered_on_the_host() -> None:
-    material = Supply(cuda=True, budget=1 << 20).join(RELU).material(TINY)
-    assert isinstance(material, Material) and on_host(material.truth)
+    draws = _supply().join(RELU)
+    material = draws.material(TINY)
+    assert draws.hosted(TINY) and isinstance(material, Material) and on_host(material.truth)
+
+
+@pytest.mark.parametrize("task", load_spec("suite:level2")[::4], ids=lambda task: task.id)
+def test_material_on_the_host_is_what_a_judge_without_a_gpu_has(task: Task) -> None:
+    """Weights included, whatever stands in for them; all models are what the seed gives where candidates are."""
+    here, there = Supply(cuda=False, budget=1 << 20).join(task), _supply().join(task)
+    there.weights, there._others = here.weights, here._others
+    tiny, compared = scaling.tiny(task).task, 0
+    for variant in variants(tiny, True, None, light=tiny):
+        one, other = here.material(variant), there.material(variant)
+        assert there.hosted(variant), variant.label
+        if isinstance(one, Material) and isinstance(other, Material):  # some exist for what most seeds draw alone
+            rows = [made.model.state_dict() for made in (one, other)]
+            assert all(torch.equal(rows[0][name], rows[1][name]) for name in rows[0]), variant.label
+            compared += 1
+    assert compared > 3
+
+
+def test_a_model_is_constructed_once_and_each_has_a_copy() -> None:
+    task = next(task for task in load_spec("suite") if task.id == "level2/mlp_block")
+    draws, variant = _supply().join(task), Variant("as given", scaling.tiny(task).task)
+    one, other = draws.model(variant), draws.model(variant)
+    pairs = list(zip(one.parameters(), other.parameters(), strict=True))
+    assert pairs and all(torch.equal(*pair) and pair[0] is not pair[1] for pair in pairs)
+
+
+def test_what_draws_in_its_forward_is_answered_where_candidates_draw() -> None:
+    """The same seed gives other numbers there."""
+    task = _task("torch.nn.functional.dropout(x)", 1 << 20)
+    small_one = Variant("as given", _task("torch.nn.functional.dropout(x)"))
+    draws = _supply().join(task)
+    assert draws.hosted(small_one)
+    draws.material(small_one)
+    assert not draws.hosted(small_one)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU draws other weights than a processor")
+def test_weights_on_the_host_are_those_of_the_gpus_seed() -> None:
+    """A candidate that has them by other names, and draws them itself, was refused."""
+    task = next(task for task in load_spec("suite") if task.id == "level2/mlp_block")
+    draws, variant = Supply(cuda=True, budget=1 << 20).join(task), Variant("as given", scaling.tiny(task).task)
+    there = TaskModule.of(variant.task).model(draws.weights, "cuda").state_dict()
+    here = draws.model(variant).state_dict()
+    assert all(torch.equal(here[name], there[name].cpu()) for name in there)
 
 
 def test_a_tasks_own_size_is_answered_where_it_is_timed_however_small_it_is() -> None:
     task = _task("x + 1")
-    assert Hosting(cuda=True).device(Variant("as given", task), task) == "cuda"
+    assert not Hosting(cuda=True).hosted(Variant("as given", task), task)
 
 
 def test_a_large_size_is_answered_on_the_gpu() -> None:
-    assert Hosting(cuda=True).device(Variant("as given", _task("x + 1", 1 << 20)), RELU) == "cuda"
+    assert not Hosting(cuda=True).hosted(Variant("as given", _task("x + 1", 1 << 20)), RELU)
 
 
 @pytest.mark.parametrize("body", ["(300 * x).to(torch.int8)", "(300 * x).int()", "x.type(torch.uint8)"])
@@ -61,23 +114,21 @@ def test_numbers_that_are_drawn_as_whole_ones_are_no_matter() -> None:
 
 def test_a_variant_whose_reference_fails_on_the_host_is_tried_on_the_gpu_from_then_on() -> None:
     hosting, half = Hosting(cuda=True), replace(TINY, label="float16", dtype=torch.float16)
-    assert hosting.device(half, RELU) == "cpu"
-    assert hosting.may_run_elsewhere(half, NotImplementedError("not implemented for 'Half'"))
-    assert hosting.device(half, RELU) == "cuda"
-    assert hosting.device(TINY, RELU) == "cpu"
+    assert may_run_elsewhere(NotImplementedError("not implemented for 'Half'")) and hosting.hosted(half, RELU)
+    hosting.leave(half)
+    assert not hosting.hosted(half, RELU) and hosting.hosted(TINY, RELU)
 
 
 def test_all_variants_follow_a_reference_that_does_not_run_on_the_host_as_given() -> None:
     hosting = Hosting(cuda=True)
-    hosting.may_run_elsewhere(TINY, AssertionError("x.is_cuda"))
-    assert hosting.device(replace(TINY, label="small values", values="small"), RELU) == "cuda"
+    hosting.leave(TINY)
+    assert not hosting.hosted(replace(TINY, label="small values", values="small"), RELU)
 
 
 def test_a_variant_that_does_not_exist_is_not_looked_for_on_the_gpu() -> None:
-    assert not Hosting(cuda=True).may_run_elsewhere(TINY, ValueError("there are no such values"))
+    assert not may_run_elsewhere(ValueError("there are no such values"))
 
 
 def test_without_a_gpu_all_is_answered_on_the_host() -> None:
-    hosting = Hosting(cuda=False)
-    assert hosting.device(Variant("as given", RELU), RELU) == "cpu"
-    assert not hosting.may_run_elsewhere(TINY, RuntimeError("no"))
+    draws = Supply(cuda=False, budget=1 << 20).join(RELU)
+    assert draws.device(TINY) == draws.device(Variant("as given", RELU)) == "cpu" and not draws.hosted(TINY)

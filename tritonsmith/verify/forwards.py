@@ -113,7 +113,7 @@ class Forwards:
 
     def drawing(self, variant: Variant) -> AbstractContextManager[None]:
         """What a variant is drawn and answered within: use of the GPU beside other candidates, where it is needed."""
-        return nullcontext() if self.draws.device(variant) == "cpu" else self._room.beside()
+        return nullcontext() if self.draws.hosted(variant) else self._room.beside()
 
     def comparing(self, truth: numerics.Truth) -> AbstractContextManager[None]:
         """What an output is compared within."""

@@ -26,27 +26,26 @@ class Hosting:
     """Where variants are drawn and answered, of all tasks of one judge."""
 
     def __init__(self, cuda: bool) -> None:
-        self._device = "cuda" if cuda else "cpu"
+        self._cuda = cuda
+        self.device = "cuda" if cuda else "cpu"
+        """Where candidates run, and are constructed: the same seed gives other weights elsewhere."""
         self._elsewhere: set[Hashable] = set()
 
-    def device(self, variant: Variant, own: Task) -> str:
-        """Where a variant of the task `own` is: on the host where it is small, and no task's own size, at which it is
-        timed."""
-        return "cpu" if self.hosted(variant, own) else self._device
-
     def hosted(self, variant: Variant, own: Task) -> bool:
-        """Whether it is on the host, and candidates are not."""
-        if self._device == "cpu" or variant.task.source == own.source or not small(variant.task):
+        """Whether a variant of the task `own` is on the host, and candidates are not: where it is small, and no task's
+        own size, at which it is timed."""
+        if not self._cuda or variant.task.source == own.source or not small(variant.task):
             return False
         return not {key_of(variant), key_of(Variant("as given", variant.task))} & self._elsewhere
 
-    def may_run_elsewhere(self, variant: Variant, reason: Exception) -> bool:
-        """Whether a reference that fails on the host for some `reason` may run on a GPU, and is tried there from here
-        on."""
-        if self._device == "cpu" or not isinstance(reason, (RuntimeError, AssertionError)):
-            return False  # there is no such variant
+    def leave(self, variant: Variant) -> None:
+        """Have a variant drawn and answered where candidates run from here on."""
         self._elsewhere.add(key_of(variant))
-        return True
+
+
+def may_run_elsewhere(reason: Exception) -> bool:
+    """Whether a reference that fails on the host for some `reason` may run on a GPU; else there is no such variant."""
+    return isinstance(reason, (RuntimeError, AssertionError))
 
 
 def small(task: Task) -> bool:

@@ -4,9 +4,11 @@ candidate's."""
 import secrets
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from tritonsmith.tasks.format import TaskModule
+from tritonsmith.tasks.trees import held, map_tensors, wide
 from tritonsmith.tasks.variants import Variant, adapt
 from tritonsmith.verify.reference import beyond, edges, fitting, places
 
@@ -33,3 +35,19 @@ def drawn(variant: Variant, model: Callable[[], nn.Module], device: str) -> list
             other = module.inputs(secrets.randbits(31), device)
             return fitting.other_constants(model, given, other, variant.values == "numbers")
     return adapt(given, variant)
+
+
+def in_another_order(inputs: list[object]) -> list[object]:
+    """Inputs that begin elsewhere along their first dimension longer than one, at another place each time, and whose
+    floats are a little smaller; dimensions of one length alike."""
+    begins: dict[int, int] = {}
+    factor = 1 - 2.0**-6 * (1 + secrets.randbelow(64) / 64)
+
+    def turned(tensor: torch.Tensor) -> torch.Tensor:
+        longer = next((dim for dim, size in enumerate(tensor.shape) if size > 1), None)
+        if longer is not None:
+            size = tensor.shape[longer]
+            tensor = tensor.roll(begins.setdefault(size, 1 + secrets.randbelow(size - 1)), longer)
+        return held(wide(tensor) * factor, tensor.dtype) if tensor.is_floating_point() else tensor
+
+    return [map_tensors(item, turned) for item in inputs]

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
+from tritonsmith.tasks.copied import model_copied
 from tritonsmith.tasks.dry import chooses, picks
-from tritonsmith.tasks.format import TaskError, TaskModule, one_line
-from tritonsmith.tasks.trees import check_kinds, continuous, finite, held, leaves, map_tensors, wide
+from tritonsmith.tasks.format import TaskError, TaskModule, draws, one_line
+from tritonsmith.tasks.trees import check_kinds, continuous, finite, leaves, map_tensors
 from tritonsmith.tasks.values import ONE_SIDED
 from tritonsmith.tasks.variants import Variant, usable
 from tritonsmith.types import Task
@@ -28,8 +29,8 @@ from tritonsmith.verify.process.loading import in_precision, tensors_of
 from tritonsmith.verify.reference import by_name, edges, fitting, reused
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.given import Fails, Habits, Material, Replays, Reuse, size_of
-from tritonsmith.verify.reference.hosting import Hosting, key_of, on_host
-from tritonsmith.verify.reference.inputs import drawn
+from tritonsmith.verify.reference.hosting import Hosting, key_of, may_run_elsewhere, on_host
+from tritonsmith.verify.reference.inputs import drawn, in_another_order
 from tritonsmith.verify.reference.passing import passed
 from tritonsmith.verify.reference.stand_ins import FEW, SMALL, StandIns, constant, put_in, stand_ins, standing_in
 from tritonsmith.verify.reference.truth import hangs_on_ties, truth_of
@@ -65,9 +66,9 @@ class Supply:
     def join(self, task: Task) -> "Draws":
         """What candidates for a task are tried on that begin now; to be left when the candidate's verdict is known."""
         with self._lock:
-            draws = self._open.setdefault(task.source, Draws(self, task))
-            draws.members += 1
-            return draws
+            joined = self._open.setdefault(task.source, Draws(self, task))
+            joined.members += 1
+            return joined
 
     def leave(self, draws: "Draws") -> None:
         """Nobody joins these any more."""
@@ -133,8 +134,7 @@ class Draws:
             made = self._material(variant, wide, beside)
             if isinstance(made, Fails) or self._supply.keeps(self, size_of(made)):
                 slot.kept = made
-                hosted = self._supply.hosting.hosted(variant, self._task)
-                with nullcontext() if hosted else beside():
+                with nullcontext() if self.hosted(variant) else beside():
                     self._prepare([] if isinstance(made, Fails) else [made.truth])
             return made
 
@@ -191,7 +191,11 @@ class Draws:
 
     def device(self, variant: Variant) -> str:
         """Where a variant is drawn and answered."""
-        return self._supply.hosting.device(variant, self._task)
+        return "cpu" if self.hosted(variant) else self._supply.hosting.device
+
+    def hosted(self, variant: Variant) -> bool:
+        """Whether that is the host, and candidates run elsewhere."""
+        return self._supply.hosting.hosted(variant, self._task)
 
     def inputs_like(self, variant: Variant, like: list[object] | None) -> list[object]:
         """New inputs for the storage of others; those themselves in another order where a task draws sizes, too. Those
@@ -199,23 +203,41 @@ class Draws:
         if like is None:
             return self.inputs(variant)
         drawn = (self.inputs(variant) for _ in range(_TRIES))
-        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or _in_another_order(like)
+        return next((one for one in drawn if replay.form(one) == replay.form(like)), None) or in_another_order(like)
 
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
-        module, device = TaskModule.of(variant.task), self.device(variant)
         if known := self.by_name(variant):
-            model = by_name.built(lambda: module.model(self.weights, device), known)
+            model = by_name.built(lambda: self._constructed(variant), known).to(self.device(variant))
             by_name.put_in(model, known)
             return model
         if variant.weights:
-            known = self.stand_ins(variant)
-            with standing_in(known):
-                model = module.model(self.weights, device)
+            model = self._standing_in(variant, known := self.stand_ins(variant))
             put_in(list(tensors_of(model).values()), known)
             return model
-        model = module.model(self.weights, device)
+        model = self._plain(variant)
         return in_precision(model, variant.dtype) if variant.dtype is not None else model
+
+    def _constructed(self, variant: Variant, seed: int | None = None) -> nn.Module:
+        """The reference where candidates are constructed: the same seed gives others elsewhere."""
+        seed = self.weights if seed is None else seed
+        return TaskModule.of(variant.task).model(seed, self._supply.hosting.device)
+
+    def _standing_in(self, variant: Variant, known: StandIns) -> nn.Module:
+        """The same with contents for constant weights, and then where it answers."""
+        device = self._supply.hosting.device
+        there = [(map_tensors(value, lambda t: t.to(device)), contents.to(device)) for value, contents in known]
+        with standing_in(there):  # type: ignore[arg-type]
+            return self._constructed(variant).to(self.device(variant))
+
+    def _plain(self, variant: Variant) -> nn.Module:
+        """The same as it is, and then where it answers."""
+        if not self.hosted(variant):
+            return self._constructed(variant)
+        with self._slot("constructed", Variant("as given", variant.task)) as slot:
+            if not isinstance(slot.kept, nn.Module):
+                slot.kept = self._constructed(variant).to("cpu")
+            return model_copied(slot.kept)
 
     def stand_ins(self, variant: Variant) -> StandIns:
         """What stands in for constant weights, nothing where a variant leaves them; raises TaskError if none is."""
@@ -230,13 +252,11 @@ class Draws:
 
     def _constant(self, variant: Variant) -> StandIns:
         """Contents for constant weights, about what those begin as where a reference bears no others."""
-        module, whole, device = TaskModule.of(variant.task), not picks(variant.task.source), self.device(variant)
-        model = module.model(self.weights, device)
+        model, whole = self._plain(variant), not picks(variant.task.source)
         if not (about := stand_ins(model, self._others, whole)) or (variant.opposite and not _single(model)):
             return []
         free = stand_ins(model, self._others, whole, True, variant.opposite)
-        with standing_in(free):
-            model = module.model(self.weights, device)
+        model = self._standing_in(variant, free)
         put_in(list(tensors_of(model).values()), free)
         if self._bears(model, variant):
             return free
@@ -255,8 +275,7 @@ class Draws:
 
     def _trained(self, variant: Variant) -> Weights:
         """Contents for all weights, or for those alike alone where a reference bears no other signs or numbers."""
-        module, device = TaskModule.of(variant.task), self.device(variant)
-        model, other = (module.model(seed, device) for seed in (self.weights, self._others))
+        model, other = self._plain(variant), self._constructed(variant, self._others).to(self.device(variant))
         whole = not picks(variant.task.source)
         if variant.opposite and not _single(model):
             return Weights()
@@ -291,22 +310,26 @@ class Draws:
             yield slot
 
     def _material(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
-        hosted = self._supply.hosting.hosted(variant, self._task)
-        made = self._tried(variant, wide or hosted, nullcontext if hosted else beside)
-        if hosted and isinstance(made, Fails) and self._supply.hosting.may_run_elsewhere(variant, made.reason):
-            hosted, made = False, self._tried(variant, wide, beside)
+        hosted = self.hosted(variant)
+        made = self._tried(variant, wide or hosted, nullcontext if hosted else beside, beside)
+        if hosted and (may_run_elsewhere(made.reason) if isinstance(made, Fails) else draws(made.model)):
+            self._supply.hosting.leave(variant)
+            hosted, made = False, self._tried(variant, wide, beside, beside)
         # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
         for _ in range(_TRIES - 1 if variant.label == "as given" else 0):
             if isinstance(made, Material) and not fitting.flat(made.truth.native):
                 break
-            again = self._tried(variant, wide or hosted, nullcontext if hosted else beside)
+            again = self._tried(variant, wide or hosted, nullcontext if hosted else beside, beside)
             made = again if isinstance(made, Fails) or isinstance(again, Material) else made
         return made
 
-    def _tried(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
+    def _tried(self, variant: Variant, wide: bool, beside: Beside, constructing: Beside) -> Material | Fails:
         try:
+            # On the host most models are copies of one that was constructed before.
+            with constructing() if variant.weights or not self._is_there(variant) else beside():
+                model = self.model(variant)
             with beside():
-                inputs, model = self.inputs(variant), self.model(variant)
+                inputs = self.inputs(variant)
             with beside():
                 truth = truth_of(model, inputs, wide=wide, one_sided=variant.values in ONE_SIDED)
             faint = variant.factor < 1.0 or variant.values == "small"
@@ -323,6 +346,11 @@ class Draws:
             raise  # says something of the GPU, and nothing of the task
         except Exception as error:  # the task's own code fails on this variant
             return Fails(error.with_traceback(None))  # which would keep the inputs and the model
+
+    def _is_there(self, variant: Variant) -> bool:
+        """Whether a plain reference is on the host already."""
+        with self._slot("constructed", Variant("as given", variant.task)) as slot:
+            return isinstance(slot.kept, nn.Module)
 
     def _replays(self, variant: Variant) -> Replays:
         further = self._further(variant, model := self.model(variant))
@@ -357,22 +385,6 @@ def _is_either(variant: Variant, model: nn.Module, inputs: list[object], truth: 
     if not chooses(variant.task.source) or not all(map(continuous, leaves(truth.native))):
         return False
     return hangs_on_ties(model, inputs)
-
-
-def _in_another_order(inputs: list[object]) -> list[object]:
-    """Inputs that begin elsewhere along their first dimension longer than one, at another place each time, and whose
-    floats are a little smaller; dimensions of one length alike."""
-    begins: dict[int, int] = {}
-    factor = 1 - 2.0**-6 * (1 + secrets.randbelow(64) / 64)
-
-    def turned(tensor: torch.Tensor) -> torch.Tensor:
-        longer = next((dim for dim, size in enumerate(tensor.shape) if size > 1), None)
-        if longer is not None:
-            size = tensor.shape[longer]
-            tensor = tensor.roll(begins.setdefault(size, 1 + secrets.randbelow(size - 1)), longer)
-        return held(wide(tensor) * factor, tensor.dtype) if tensor.is_floating_point() else tensor
-
-    return [map_tensors(item, turned) for item in inputs]
 
 
 def _single(model: nn.Module) -> bool:
