@@ -4,9 +4,10 @@
 
 Candidates of `throughput.py`'s mix go through sections of three kinds: of a core's time; of the GPU, shared, each the
 slower the more share it; and, once for each that is right, alone on it: nobody new shares from the moment on that this
-is wanted, and it begins when the last of those who share are done, as in `process/turnstile.py`. Lengths are those of a
-log of one H200 beside 16 cores (`verifier.md`); that a sharer slows the others by `SLOWER` is fitted. The first rows
-were measured, too, which says what the others are worth. Nothing is written.
+is wanted, and it begins when the last of those who share are done, as in `process/turnstile.py`. In some rows calls are
+recorded meanwhile (`first`) and asked about thereafter (`after`), without waiting for leave to share. Lengths are those
+of a log of one H200 beside 16 cores (`verifier.md`); that a sharer slows the others by `SLOWER` is fitted. What was
+measured, too, says what the others are worth. Nothing is written.
 """
 
 import heapq
@@ -14,7 +15,7 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import typer
 from rich.console import Console
@@ -32,7 +33,8 @@ BETWEEN = 2e-3
 """Seconds between two sections of one candidate."""
 
 Step = tuple[str, float]
-"""`core` or `shared`, and the seconds that it takes with nobody beside; or `alone`, whose are drawn when it begins."""
+"""`core`, `shared`, `first` or `after`, and the seconds that it takes with nobody beside; or `alone`, whose are drawn
+when it begins."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class Way:
     """or for how many seconds the first of them waits for others."""
     alone: float = ALONE
     section: float = SECTION
+    sections: tuple[int, int, int, int] = (8, 18, 6, 4)
+    """How many a right candidate has: at small sizes, at its own, before it is timed and after that."""
+    first: float = 0.0
+    """Seconds for which it shares the GPU once nobody new may,"""
+    after: float = 0.0
+    """and once it was timed, both with nobody beside."""
 
 
 @dataclass
@@ -66,6 +74,10 @@ class Simulation:
     """What is left of each section."""
     _wanting: list[tuple[int, float]] = field(default_factory=list)
     _waiting: list[int] = field(default_factory=list)
+    _firsts: list[tuple[int, float]] = field(default_factory=list)
+    """Who is to share the GPU before it is alone there, and has not begun to."""
+    _closing: set[int] = field(default_factory=set)
+    """Who lets nobody new share it for that reason."""
     _since: float = 0.0
     _had: bool = False
     _emptied: bool = False
@@ -84,12 +96,18 @@ class Simulation:
     def _plan(self) -> Iterator[Step]:
         kind = self.draw.choices([*KINDS], [*KINDS.values()])[0]
         yield "core", self._long({"static": 0.02, "compile": 0.10}.get(kind, 0.25))
-        for sections, core in {"wrong": [(6, 0.05)], "right": [(8, 0.12), (18, 0.05), (6, 0.0)]}.get(kind, []):
+        small, own, before, later = self.way.sections
+        parts = {"wrong": [(small - 2, 0.05)], "right": [(small, 0.12), (own, 0.05), (before, 0.0)]}
+        for sections, core in parts.get(kind, []):
             yield from self._sections(sections)
             yield "core", self._long(core)
         if kind == "right":
+            if self.way.first:
+                yield "first", self.way.first
             yield "alone", 0.0
-            yield from self._sections(4)
+            if self.way.after:
+                yield "after", self.way.after
+            yield from self._sections(later)
 
     def _sections(self, count: int) -> Iterator[Step]:
         for _ in range(count):
@@ -111,6 +129,11 @@ class Simulation:
             heapq.heappush(self._later, (self.seconds + seconds, next(self._order), worker, kind))
         elif kind == "shared":
             self._wanting.append((worker, seconds))
+        elif kind == "after":
+            self._sharing[worker] = seconds
+        elif kind == "first":
+            self._closing.add(worker)
+            self._firsts.append((worker, seconds))
         elif kind == "alone":
             self._since = self._since if self._waiting else self.seconds
             self._waiting.append(worker)
@@ -121,13 +144,15 @@ class Simulation:
     @property
     def _closed(self) -> bool:
         enough = len(self._waiting) >= self.way.batch or self.seconds - self._since >= self.way.patience
-        return bool(self._waiting) and (enough or self._emptied)
+        return bool(self._closing) or (bool(self._waiting) and (enough or self._emptied))
 
     def _admit(self) -> None:
         if self._had:
             return
         self._emptied = self._closed
-        if self._emptied and not self._sharing:
+        self._sharing |= dict(self._firsts)
+        self._firsts.clear()
+        if self._emptied and self._waiting and not self._sharing:
             self._had = True
             ends = self.seconds + self.way.alone * self.draw.uniform(0.6, 1.4)
             heapq.heappush(self._later, (ends, next(self._order), self._waiting.pop(0), "alone"))
@@ -153,10 +178,14 @@ class Simulation:
             self._go_on(first)
         elif until == later:
             _, _, worker, kind = heapq.heappop(self._later)
-            self._had = self._had and kind != "alone"
+            if kind == "alone":
+                self._had = False
+                self._closing.discard(worker)
             self._go_on(worker)
 
 
+_RECORDED = Way(sections=(4, 18, 3, 0), first=0.012, after=0.012)
+_FINER = replace(_RECORDED, sections=(8, 36, 6, 0), section=SECTION / 2)
 ROWS: list[tuple[str, Way, str]] = [
     ("16 workers", Way(), "18.2"),
     ("24 workers", Way(24), "17.7"),
@@ -170,6 +199,11 @@ ROWS: list[tuple[str, Way, str]] = [
     ("16, sections of 0.7 of their length", Way(16, section=0.7 * SECTION), ""),
     ("16, sections of half their length", Way(16, section=0.5 * SECTION), ""),
     ("24, sections of half their length", Way(24, section=0.5 * SECTION), ""),
+    ("16, small sizes on the host", Way(sections=(4, 18, 6, 4)), "20.2 to 22.3"),
+    ("16, and calls recorded while it is emptied", _RECORDED, "19.6 to 22.0"),
+    ("24, likewise", replace(_RECORDED, workers=24), "17.5"),
+    ("16, likewise, timings of 20 ms", replace(_RECORDED, alone=0.020), ""),
+    ("24, likewise, twice the sections of half the length", replace(_FINER, workers=24), ""),
 ]
 
 
