@@ -1,5 +1,7 @@
 """Contents of its own for each weight that begins alike under every seed, also for what is prepared of it."""
 
+from threading import Thread
+
 import torch
 from torch import nn
 
@@ -86,3 +88,18 @@ def test_vectors_that_begin_as_long_as_one_another_do_not_stay_so() -> None:
     begins = torch.nn.functional.normalize(torch.randn(128, 32), dim=-1)
     lengths = by_name._moved(begins, 7, turned=True).norm(dim=-1)
     assert lengths.max() > 1.5 * lengths.min() and 0.7 < lengths.mean() < 1.4
+
+
+def test_a_model_that_another_thread_constructs_meanwhile_is_left_alone() -> None:
+    """Torch's hooks are of the whole process."""
+    others: list[_Model] = []
+
+    def construct() -> _Model:
+        thread = Thread(target=lambda: others.append(_Model()))
+        thread.start()
+        thread.join()
+        return _Model()
+
+    model = built(construct, _known("left"))
+    assert model.norm.weight.std() > 0
+    assert all(torch.equal(other.norm.weight, torch.ones(8)) for other in others) and len(others) == 2

@@ -105,6 +105,19 @@ def test_what_is_done_first_is_not_done_beside_who_is_alone() -> None:
     assert begun.is_set()
 
 
+def test_who_fails_before_it_is_alone_leaves_the_gpu_to_others_and_is_counted() -> None:
+    gpu = Gpu(0, memory=100)
+
+    def fails() -> None:
+        time.sleep(0.02)
+        raise ValueError("no answer")
+
+    with pytest.raises(ValueError, match="no answer"), gpu.alone(fails):
+        pass
+    assert gpu.use.shared >= 0.02 and gpu.use.alone == 0.0
+    assert _waits_for(gpu, gpu.alone, gpu.shared)
+
+
 def test_who_was_alone_may_go_on_beside_others() -> None:
     gpu, entered = Gpu(0, memory=100), threading.Event()
 

@@ -102,14 +102,26 @@ def test_a_large_size_is_answered_on_the_gpu() -> None:
     assert not Hosting(cuda=True).hosted(Variant("as given", _task("x + 1", 1 << 20)), RELU)
 
 
-@pytest.mark.parametrize("body", ["(300 * x).to(torch.int8)", "(300 * x).int()", "x.type(torch.uint8)"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(300 * x).to(torch.int8)",
+        "(300 * x).int()",
+        "x.type(torch.uint8)",
+        "x.to(torch.arange(3).dtype)",
+        "torch.zeros(8, dtype=torch.int32, device=x.device).copy_(x)",
+    ],
+)
 def test_what_makes_whole_numbers_of_fractions_is_answered_on_the_gpu(body: str) -> None:
     """A processor wraps what does not fit into an integer, and a GPU takes the nearest that does."""
     assert not small(_task(body))
 
 
-def test_numbers_that_are_drawn_as_whole_ones_are_no_matter() -> None:
-    assert small(_task("x[torch.arange(4, dtype=torch.int64)]"))
+@pytest.mark.parametrize(
+    "body", ["x[torch.arange(4, dtype=torch.int64)]", "x.argmax()", "(x > 0).float()", "x.to(torch.float16)"]
+)
+def test_whole_numbers_that_are_no_fractions_are_no_matter(body: str) -> None:
+    assert small(_task(body))
 
 
 def test_a_variant_whose_reference_fails_on_the_host_is_tried_on_the_gpu_from_then_on() -> None:
@@ -117,6 +129,15 @@ def test_a_variant_whose_reference_fails_on_the_host_is_tried_on_the_gpu_from_th
     assert may_run_elsewhere(NotImplementedError("not implemented for 'Half'")) and hosting.hosted(half, RELU)
     hosting.leave(half)
     assert not hosting.hosted(half, RELU) and hosting.hosted(TINY, RELU)
+
+
+def test_where_a_variant_is_does_not_change_while_candidates_are_tried_on_it() -> None:
+    """What stands in for its weights was found in several steps."""
+    supply = _supply()
+    draws, scaled = supply.join(RELU), replace(TINY, label="values x2", factor=2.0)
+    assert draws.hosted(scaled)
+    supply.hosting.leave(TINY)
+    assert draws.hosted(scaled) and not supply.hosting.hosted(scaled, RELU)
 
 
 def test_all_variants_follow_a_reference_that_does_not_run_on_the_host_as_given() -> None:

@@ -1,5 +1,7 @@
 """Other contents for weights that begin as a constant: which tensors get them, and where a candidate keeps them."""
 
+from threading import Thread
+
 import torch
 from torch import nn
 
@@ -77,3 +79,14 @@ def test_of_each_four_zeros_two_become_large_one_of_either_sign() -> None:
     assert bool((contents[0::4] >= 2.0).all()) and bool((contents[1::4] <= -2.0).all())
     assert bool((contents.view(2, 4)[:, 2:].abs() <= 1.5).all())
     assert torch.equal(outlying(torch.ones(1)), torch.ones(1))
+
+
+def test_a_model_that_another_thread_constructs_meanwhile_is_left_alone() -> None:
+    """Torch's hooks are of the whole process: a reference had what stood in for another one's weights."""
+    found: list[_Norm] = []
+    with standing_in(stand_ins(_Norm(), 0)):
+        thread = Thread(target=lambda: found.append(_Norm()))
+        thread.start()
+        thread.join()
+        assert _Norm().norm.weight.std() > 0
+    assert torch.equal(found[0].norm.weight, torch.ones(8)) and torch.equal(found[0].norm.bias, torch.zeros(8))

@@ -281,6 +281,7 @@ def _run(control: Connection, seats: Sequence[Connection]) -> None:
     if not place.gpus:
         os.nice(_STANDS_BACK)
     torch.set_num_threads(place.threads)
+    gc.freeze()  # what was imported would else be gone through while candidates are timed
     for seat in seats:
         threading.Thread(target=_serve, args=(seat, courts), daemon=True).start()
     try:
@@ -292,8 +293,6 @@ def _run(control: Connection, seats: Sequence[Connection]) -> None:
                     for gpu in range(len(place.gpus)):
                         with cuda_graph.recording:
                             torch.cuda.synchronize(gpu)  # creates the context
-                gc.collect()
-                gc.freeze()  # what was imported would else be gone through while candidates are timed
             elif "forget" in asked:
                 courts.forget(str(asked["forget"]))
             else:

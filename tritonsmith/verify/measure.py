@@ -77,7 +77,7 @@ class _Checked:
     keeps: Finding | None
     """Whether recorded calls keep answers,"""
     looks: rechecked.Seen
-    """or first looks at that which are to be judged yet,"""
+    """or first looks that make one doubt it, and are to be followed,"""
     mismatch: Mismatch | None
     """and what is wrong with an answer on new contents."""
 
@@ -127,8 +127,8 @@ def _taken(
 def _checked(subject: Subject, gpu: Gpu, sides: "_Sides", model: nn.Module, sets: list[list[object]]) -> _Checked:
     """Ask for what is to be known of a candidate that was timed; the sets are let go of."""
     recorded = sides.turns.recorded
-    looks, keeps = rechecked.looked(subject, sets) if recorded else [], None
-    if not rechecked.few(subject, sets):  # they hold on to the sets
+    looks, keeps = rechecked.doubtful(rechecked.looked(subject, sets)) if recorded else [], None
+    if not rechecked.few(subject, sets):  # what is looked at again holds on to its set
         looks, keeps = [], rechecked.kept(subject, gpu, looks)
     with subject.beside():
         others = subject.draw(sets[0])

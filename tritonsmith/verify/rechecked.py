@@ -115,6 +115,11 @@ def looked(subject: Subject, sets: list[list[object]]) -> "Seen":
     return list(zip(looks, seen, strict=True))
 
 
+def doubtful(seen: "Seen") -> "Seen":
+    """Those looks in which other contents seem to take longer."""
+    return [(look, times) for look, times in seen if _longer(*times)]
+
+
 def kept(subject: Subject, gpu: Gpu, seen: "Seen") -> Finding | None:
     """Whether a recorded call takes longer on other contents than on those that were timed, or than once more on the
     same, by first looks (`looked`) and further ones: it keeps answers.

@@ -16,4 +16,6 @@ def brought(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
     """The tensors' values on the host where all of them are few; where they lie otherwise."""
     if not any(tensor.is_cuda for tensor in tensors) or sum(tensor.nbytes for tensor in tensors) > FEW:
         return tensors
+    if any(tensor.dtype == torch.complex32 for tensor in tensors):
+        return tensors  # a processor compares none
     return [tensor.detach().cpu() for tensor in tensors]

@@ -65,7 +65,7 @@ class Turnstile:
         """Have it to oneself; those who want that go one after the other, before anybody new may share it.
 
         `first` is done meanwhile, beside those who share it still. What this gives lets others share it again, beside
-        whom the rest is done; who waits to be alone may come before that.
+        whom the rest is done; where somebody waits to be alone nobody comes before that rest is done.
         """
         with ExitStack() as inside, ExitStack() as closed:
             with held(self._wish, fcntl.LOCK_SH):

@@ -10,6 +10,7 @@ A model under construction may prepare something of its weights: they hold the c
 begin with. Which weight is which is known by building the model twice. Decides nothing.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -161,8 +162,10 @@ class _Registered(TorchDispatchMode):
         """By address a weight, what it begins with, and what stands in for it."""
 
     def __enter__(self) -> "_Registered":
+        here = threading.get_ident()  # torch's hooks are of the whole process
+
         def note(_: nn.Module, __: str, value: torch.Tensor | None) -> None:
-            if value is not None:
+            if value is not None and threading.get_ident() == here:
                 self._note(value)
 
         self._hooks = [

@@ -2,11 +2,10 @@
 
 Whoever computes on a GPU waits for its turn beside others, some milliseconds for each number that is asked for
 (`benchmarks/sharing.py`); a forward of a few kilobytes takes less on a core. Values are judged alike: the truth is in
-float64, and what the reference makes of the task's own dtype is a measure of rounding. Decides by a task's text and
-sizes; whether its reference runs on the host `material` finds out.
+float64, and what the reference makes of the task's own dtype is a measure of rounding. Decides by a task's sizes and
+operators; whether its reference runs on the host `material` finds out.
 """
 
-import re
 from collections.abc import Hashable
 
 from tritonsmith.tasks.trees import leaves
@@ -17,9 +16,6 @@ from tritonsmith.verify.reference.peak import peak
 
 SMALL = 1 << 18
 """Bytes of everything that is alive at once, at most."""
-_WHOLE = re.compile(r"\.(int|long|short|char|byte|type_as)\(|\.(to|type)\([^)\n]*\b(u?int\d+|int|long|short|uint8)\b")
-"""What a task's text has in it that may make whole numbers of fractions: of those that have no such number, a processor
-and a GPU make others."""
 
 
 class Hosting:
@@ -50,10 +46,8 @@ def may_run_elsewhere(reason: Exception) -> bool:
 
 def small(task: Task) -> bool:
     """Whether a task is as well answered on the host."""
-    if _WHOLE.search(task.source):
-        return False
     found = peak(task)
-    return found is not None and found.whole and found.most <= SMALL
+    return found is not None and found.whole and not found.casts and found.most <= SMALL
 
 
 def on_host(truth: Truth) -> bool:

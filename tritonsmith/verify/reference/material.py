@@ -120,6 +120,8 @@ class Draws:
         """The seed of what stands in for constant weights."""
         self.members, self.taken = 0, 0
         self._slots: dict[Hashable, _Slot] = {}
+        self._hosted: dict[Hashable, bool] = {}
+        """By variant whether it is on the host: decided once, for what is known of one is made in several steps."""
         self._lock = threading.Lock()
 
     def material(self, variant: Variant, wide: bool = True, beside: Beside = nullcontext) -> Material | Fails:
@@ -195,7 +197,9 @@ class Draws:
 
     def hosted(self, variant: Variant) -> bool:
         """Whether that is the host, and candidates run elsewhere."""
-        return self._supply.hosting.hosted(variant, self._task)
+        if (known := self._hosted.get(key := key_of(variant))) is None:
+            known = self._hosted.setdefault(key, self._supply.hosting.hosted(variant, self._task))
+        return known
 
     def inputs_like(self, variant: Variant, like: list[object] | None) -> list[object]:
         """New inputs for the storage of others; those themselves in another order where a task draws sizes, too. Those
@@ -305,21 +309,27 @@ class Draws:
     @contextmanager
     def _slot(self, kind: str, variant: Variant) -> Iterator[_Slot]:
         with self._lock:
-            slot = self._slots.setdefault((kind, self.device(variant), key_of(variant)), _Slot())
+            slot = self._slots.setdefault((kind, key_of(variant)), _Slot())
         with slot.lock:
             yield slot
 
     def _material(self, variant: Variant, wide: bool, beside: Beside) -> Material | Fails:
-        hosted = self.hosted(variant)
-        made = self._tried(variant, wide or hosted, nullcontext if hosted else beside, beside)
-        if hosted and (may_run_elsewhere(made.reason) if isinstance(made, Fails) else draws(made.model)):
+        if not self.hosted(variant):
+            return self._made(variant, wide, beside, beside)
+        made = self._made(variant, True, nullcontext, beside)
+        if may_run_elsewhere(made.reason) if isinstance(made, Fails) else draws(made.model):
+            self._hosted[key_of(variant)] = False
             self._supply.hosting.leave(variant)
-            hosted, made = False, self._tried(variant, wide, beside, beside)
+            return self._made(variant, wide, beside, beside)
+        return made
+
+    def _made(self, variant: Variant, wide: bool, beside: Beside, constructing: Beside) -> Material | Fails:
         # What a variant changes fails each time; a task that draws sizes may fail under some seeds.
+        made = self._tried(variant, wide, beside, constructing)
         for _ in range(_TRIES - 1 if variant.label == "as given" else 0):
             if isinstance(made, Material) and not fitting.flat(made.truth.native):
                 break
-            again = self._tried(variant, wide or hosted, nullcontext if hosted else beside, beside)
+            again = self._tried(variant, wide, beside, constructing)
             made = again if isinstance(made, Fails) or isinstance(again, Material) else made
         return made
 

@@ -32,6 +32,9 @@ class Peak:
     """Elements of the largest tensor, be it given, made or in between."""
     whole: bool = True
     """Whether the forward was followed to its end: it needs no data, and is no loop over hundreds of steps."""
+    casts: bool = False
+    """Whether numbers with fractions are written as whole ones: of what no such number holds a GPU makes another one
+    than a processor. Places of values are none of these."""
 
 
 def peak(task: Task) -> Peak | None:
@@ -41,6 +44,8 @@ def peak(task: Task) -> Peak | None:
 
 _UNSEEN = 3
 """For each byte given, bytes alive at once in a forward that was not seen: an intermediate and an output beside it."""
+_WRITES = "aten._to_copy", "aten.copy_", "aten.copy.", "aten.index_put", "aten.masked_fill", "aten.fill"
+"""How operators begin that write what they are given to a tensor of any type."""
 _SECONDS = 1.0
 """Time after which a forward is given up; a GRU of 512 steps, whose every step is taken apart, takes ten."""
 
@@ -63,7 +68,7 @@ def _peak(source: str) -> Peak | None:
             made = sum(t.untyped_storage().nbytes() for t in tensors(model(*inputs)))
     except Exception:  # data-dependent forwards fail on meta tensors in the user's code
         return Peak(alive.given, alive.given, max(alive.most, _UNSEEN * alive.given), alive.largest, whole=False)
-    return Peak(alive.given, made, alive.most, alive.largest)
+    return Peak(alive.given, made, alive.most, alive.largest, casts=alive.casts)
 
 
 class _Alive(TorchDispatchMode):
@@ -74,7 +79,9 @@ class _Alive(TorchDispatchMode):
         self._users: dict[int, int] = {}
         """Tensors on each storage, by its address."""
         self._bytes = self.most = self.largest = 0
-        self._until = time.monotonic() + _SECONDS
+        self._until: float | None = None
+        """The first operator may have torch import what runs it without data, for seconds."""
+        self.casts = False
         for tensor in given:
             self._note(tensor)
         self.given = self._bytes
@@ -86,9 +93,11 @@ class _Alive(TorchDispatchMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        if time.monotonic() > self._until:
+        if self._until is not None and time.monotonic() > self._until:
             raise _Long
         result = func(*args, **(kwargs or {}))
+        self._until = self._until or time.monotonic() + _SECONDS
+        self.casts |= _is_cast(func, args, kwargs or {}, result)
         for tensor in tensors(result):
             self._note(tensor)
         return result
@@ -107,3 +116,12 @@ class _Alive(TorchDispatchMode):
         self._users[where] -= 1
         if self._users[where] == 0:
             self._bytes -= size
+
+
+def _is_cast(func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], result: object) -> bool:
+    """Whether an operator writes numbers with fractions to whole ones."""
+    if not str(func).startswith(_WRITES):
+        return False
+    given, made = [*tensors([args, kwargs])], [*tensors(result)]
+    whole = any(not (t.is_floating_point() or t.is_complex() or t.dtype == torch.bool) for t in made)
+    return whole and any(t.is_floating_point() for t in given)

@@ -6,6 +6,7 @@ weights any names (one that has all of the reference's is asked for more, see `b
 built, so that it may prepare something of them. Decides nothing.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -168,14 +169,18 @@ def told(row: object) -> float | torch.Tensor:
 
 @contextmanager
 def standing_in(known: StandIns) -> Iterator[None]:
-    """Put contents into parameters, and into torch's own layers, as soon as a model under construction has them."""
+    """Put contents into parameters, and into torch's own layers, as soon as a model under construction has them.
+
+    Torch's hooks are of the whole process; models that other threads construct meanwhile are left alone.
+    """
+    here = threading.get_ident()
 
     def parameter(_: nn.Module, __: str, value: nn.Parameter | None) -> None:
-        if value is not None:
+        if value is not None and threading.get_ident() == here:
             put_in([value], known)
 
     def layer(_: nn.Module, __: str, inner: nn.Module | None) -> None:
-        if inner is not None:
+        if inner is not None and threading.get_ident() == here:
             torchs = type(inner).__module__.startswith("torch.nn")
             put_in(list(tensors_of(inner).values()) if torchs else list(inner.parameters()), known)
 
