@@ -7,6 +7,8 @@ import torch
 from judging import DOUBLE, FORWARD, double, judge, small
 
 from tritonsmith.config import VerifyConfig
+from tritonsmith.tasks import scaling
+from tritonsmith.tasks.format import load_spec
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding
 from tritonsmith.verify.conversation import Conversation, RunnerFailed
@@ -28,6 +30,8 @@ class Talk(Conversation):
     def __init__(self, answer: Callable[[str], None] = lambda do: None) -> None:
         super().__init__(VerifyConfig(), 60.0, {}, None, None)
         self.asked: list[str] = []
+        self.here: list[bool] = []
+        """Of each forward whether its outputs are told as they are on the host."""
         self._answer, self._there = answer, False
 
     def load(self, mode: str, source: str, target: str, elsewhere: bool = False) -> None:
@@ -52,6 +56,7 @@ class Talk(Conversation):
         do = str(header["do"])
         marks = "".join(f" {name}" for name in ("kept", "keep", "refill") if header.get(name))
         self.asked.append(do + marks)
+        self.here += [here] if do == "forward" else []
         self._answer(do)
         return dict(SEEN), None
 
@@ -190,3 +195,17 @@ def test_a_runner_that_was_stopped_is_looked_at_before_and_serves_no_longer(
     assert judge(judged, task, double(FORWARD.replace("256", "16"))).correct
     stop = asked.index("stopped")
     assert asked[stop + 1] == "end interpret" and "check" in asked[:stop][-3:]
+
+
+def test_outputs_of_small_sizes_are_told_on_the_host() -> None:
+    relu = next(task for task in load_spec("suite") if task.id == "level1/relu")
+    supply = Supply(cuda=True, budget=1 << 20)
+    supply.hosting.device = "cpu"  # where candidates are constructed
+    talk, small = Talk(), Variant("as given", scaling.tiny(relu).task)
+    forwards = Forwards(relu, "", "strict", talk, supply, Room(None), "sm_90", cuda=True)
+    material = forwards.existing(small)
+    forwards.run(small, material, again=True)
+    forwards.refilled(material.inputs, material.truth)
+    forwards.repeated(material.truth)
+    forwards.anew(material.inputs, material.truth)
+    assert talk.here == [True] * 4
