@@ -47,11 +47,6 @@ def calls(place: Place) -> dict[str, Callable[[], object]]:
         windows.view(place)
         windows.close()
 
-    def pooled() -> None:
-        with torch.cuda.stream(torch.cuda.Stream()):
-            torch.zeros(SMALL // 4, device="cuda")
-            torch.cuda.current_stream().synchronize()
-
     def recorded() -> None:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
@@ -72,7 +67,6 @@ def calls(place: Place) -> dict[str, Callable[[], object]]:
         "64 KiB from the device": lambda: here.copy_(there),
         "another process's memory opened and closed": opened,
         f"{LAUNCHES} launches recorded as a graph and run": recorded,
-        "a stream of its own, and a launch waited for": pooled,
         "64 MiB allocated and freed": allocated,
         "a sum in Python": lambda: sum(range(1000)),
         "a byte through a pipe": lambda: (os.write(writes, b"x"), os.read(reads, 1)),

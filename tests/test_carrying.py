@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tritonsmith.verify.process.carrying import on_host
+from tritonsmith.verify.process.carrying import check_answer
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="tensors are taken to a GPU")
 TREE = {
@@ -68,4 +68,4 @@ def test_a_guard_that_was_written_to_is_found_on_the_host() -> None:
 
 def test_an_output_on_the_host_is_no_answer_of_a_candidate_on_a_gpu() -> None:
     with pytest.raises(TypeError, match="a tensor on cpu"):
-        on_host([torch.ones(1)])
+        check_answer([torch.ones(1)])

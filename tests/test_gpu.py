@@ -47,11 +47,12 @@ def test_alone_excludes_everybody() -> None:
     assert _waits_for(gpu, gpu.shared, gpu.alone)
 
 
-def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
-    gpu, order = Gpu(0, memory=100), []
+def _ordered(gpu: Gpu, first: Callable[[], object] | None = None) -> list[str]:
+    """Who comes when, where one wants to be alone while the GPU is shared, and then another to share it."""
+    order: list[str] = []
 
     def alone() -> None:
-        with gpu.alone():
+        with gpu.alone(first and (lambda: (order.append("first"), first()))):
             order.append("alone")
 
     def shared() -> None:
@@ -59,36 +60,22 @@ def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
             order.append("shared")
 
     with gpu.shared():
-        first = _start(alone)
+        threads = [_start(alone)]
         time.sleep(0.2)
-        second = _start(shared)
+        threads.append(_start(shared))
         time.sleep(0.05)
-        assert order == []
-    first.join(2)
-    second.join(2)
-    assert order == ["alone", "shared"]
+        order.append("left")
+    for thread in threads:
+        thread.join(2)
+    return order
+
+
+def test_who_has_waited_to_be_alone_goes_before_new_sharers() -> None:
+    assert _ordered(Gpu(0, memory=100)) == ["left", "alone", "shared"]
 
 
 def test_what_is_done_first_is_done_beside_who_shares_still_and_nobody_new_comes() -> None:
-    gpu, order, prepared = Gpu(0, memory=100), [], threading.Event()
-
-    def alone() -> None:
-        with gpu.alone(lambda: (order.append("first"), prepared.set())):
-            order.append("alone")
-
-    def shared() -> None:
-        with gpu.shared():
-            order.append("shared")
-
-    with gpu.shared():
-        first = _start(alone)
-        assert prepared.wait(2)
-        second = _start(shared)
-        time.sleep(0.05)
-        assert order == ["first"]
-    first.join(2)
-    second.join(2)
-    assert order == ["first", "alone", "shared"]
+    assert _ordered(Gpu(0, memory=100), lambda: None) == ["first", "left", "alone", "shared"]
 
 
 def test_what_is_done_first_is_not_done_beside_who_is_alone() -> None:
@@ -134,12 +121,14 @@ def test_who_was_alone_may_go_on_beside_others() -> None:
 
 
 def test_time_alone_and_beside_others_is_told_apart() -> None:
-    gpu = Gpu(0, memory=100)
+    gpu, began = Gpu(0, memory=100), time.monotonic()
     with gpu.alone(lambda: time.sleep(0.02)) as share:
         time.sleep(0.03)
         share()
         time.sleep(0.05)
-    assert 0.03 <= gpu.use.alone < 0.05 and gpu.use.shared >= 0.07 and gpu.use.waited < 0.02
+    use, whole = gpu.use, time.monotonic() - began
+    assert use.alone >= 0.03 and use.shared >= 0.07 and use.waited >= 0
+    assert use.alone + use.shared + use.waited <= whole  # none of it counts twice
 
 
 def test_a_process_begins_beside_those_who_share_and_not_beside_who_is_alone() -> None:

@@ -127,7 +127,7 @@ def _taken(
 def _checked(subject: Subject, gpu: Gpu, sides: "_Sides", model: nn.Module, sets: list[list[object]]) -> _Checked:
     """Ask for what is to be known of a candidate that was timed; the sets are let go of."""
     recorded = sides.turns.recorded
-    looks, keeps = rechecked.doubtful(rechecked.looked(subject, sets)) if recorded else [], None
+    looks, keeps = rechecked.looked(subject, sets) if recorded else [], None
     if not rechecked.few(subject, sets):  # what is looked at again holds on to its set
         looks, keeps = [], rechecked.kept(subject, gpu, looks)
     with subject.beside():

@@ -101,7 +101,8 @@ def few(subject: Subject, sets: list[list[object]]) -> bool:
 
 
 def looked(subject: Subject, sets: list[list[object]]) -> "Seen":
-    """First looks at what a recorded call takes on other contents than those that were timed, `sets`."""
+    """Of first looks at what a recorded call takes on other contents than those that were timed, `sets`, the ones that
+    make one doubt it: it seems to take longer."""
     number = secrets.randbelow(subject.sets)
     like = sets[number]  # the list is cleared before a further look
     looks = [
@@ -112,12 +113,7 @@ def looked(subject: Subject, sets: list[list[object]]) -> "Seen":
     for group in [looks] if few(subject, sets) else [[look] for look in looks]:
         with subject.beside():
             seen += _looked(subject, group)
-    return list(zip(looks, seen, strict=True))
-
-
-def doubtful(seen: "Seen") -> "Seen":
-    """Those looks in which other contents seem to take longer."""
-    return [(look, times) for look, times in seen if _longer(*times)]
+    return [(look, times) for look, times in zip(looks, seen, strict=True) if _longer(*times)]
 
 
 def kept(subject: Subject, gpu: Gpu, seen: "Seen") -> Finding | None:

@@ -54,7 +54,8 @@ def main(channel: socket.socket) -> None:
         try:
             reply, result = actions[str(header["do"])](header, session.carried(tree))
             if header.get("told") == "here":
-                wire.send(channel, reply, carrying.on_host(result))
+                carrying.check_answer(result)
+                wire.send(channel, reply, result)
             else:
                 wire.send(channel, reply, result, locate=session.export)
         except wire.WireError:

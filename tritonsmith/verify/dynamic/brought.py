@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import torch
 
-FEW = 1 << 18
+_FEW = 1 << 18
 """Bytes up to which tensors are brought."""
 
 
 def brought(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
     """The tensors' values on the host where all of them are few; where they lie otherwise."""
-    if not any(tensor.is_cuda for tensor in tensors) or sum(tensor.nbytes for tensor in tensors) > FEW:
+    if not any(tensor.is_cuda for tensor in tensors) or sum(tensor.nbytes for tensor in tensors) > _FEW:
         return tensors
     if any(tensor.dtype == torch.complex32 for tensor in tensors):
         return tensors  # a processor compares none

@@ -204,7 +204,7 @@ class Guards:
 
     def __init__(self) -> None:
         self._zones: list[torch.Tensor] = []
-        self._copies = torch.empty((_TOGETHER, GUARD), dtype=torch.uint8, pin_memory=torch.cuda.is_available())
+        self._copies = torch.empty((_TOGETHER, GUARD), dtype=torch.uint8, pin_memory=True)
         self._turn = 0
 
     def empty(self, shape: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:

@@ -65,7 +65,8 @@ class Kept:
 
     def after(self, used: Collection[int]) -> None:
         """It has ended: find what it changed of the memory that was there before and that it used (addresses)."""
-        every = [(at, old) for at, old in self._copies.items() if at in used and not _same(self._known[at], old)]
+        pairs = [(at, old) for at, old in self._copies.items() if at in used]
+        every = [(at, old) for at, old in pairs if not torch.equal(*brought(self._known[at], old))]
         rising = [(at, old) for at, old in every if self._counted(at, old)]
         now = [(self._known[at].view(torch.int32), old.view(torch.int32)) for at, old in rising]
         self._rises = [(memory, memory - old) for memory, old in now]
@@ -160,10 +161,6 @@ class Kept:
             spans = _spans(0, memory.numel(), parts)
             if part < len(spans):
                 memory[spans[part]].zero_()
-
-
-def _same(memory: torch.Tensor, old: torch.Tensor) -> bool:
-    return torch.equal(*brought(memory, old))
 
 
 def _share(count: int) -> int:

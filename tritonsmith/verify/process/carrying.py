@@ -56,11 +56,10 @@ class Carrier:
         return found  # type: ignore[return-value]
 
 
-def on_host(tree: wire.Tree) -> wire.Tree:
-    """An answer as it is told to a judge who compares on the host; raises TypeError for what is not on the GPU."""
-    if strange := next((tensor for tensor in tensors(tree) if not tensor.is_cuda), None):
+def check_answer(tree: wire.Tree) -> None:
+    """Raise TypeError for an answer that is not on the GPU: where it lies is not told with its values."""
+    if (strange := next((tensor for tensor in tensors(tree) if not tensor.is_cuda), None)) is not None:
         raise TypeError(f"forward returned a tensor on {strange.device.type}, and its inputs are on cuda")
-    return tree  # its values are copied where the frame is written
 
 
 def _bytes(tensor: torch.Tensor) -> int:

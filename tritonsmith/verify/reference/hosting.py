@@ -14,7 +14,7 @@ from tritonsmith.types import Task
 from tritonsmith.verify.numerics import Truth
 from tritonsmith.verify.reference.peak import peak
 
-SMALL = 1 << 18
+_SMALL = 1 << 18
 """Bytes of everything that is alive at once, at most."""
 
 
@@ -47,7 +47,7 @@ def may_run_elsewhere(reason: Exception) -> bool:
 def small(task: Task) -> bool:
     """Whether a task is as well answered on the host."""
     found = peak(task)
-    return found is not None and found.whole and not found.casts and found.most <= SMALL
+    return found is not None and found.whole and not found.casts and found.most <= _SMALL
 
 
 def on_host(truth: Truth) -> bool:

@@ -134,10 +134,12 @@ class Draws:
             if isinstance(slot.kept, (Material, Fails)):
                 return slot.kept
             made = self._material(variant, wide, beside)
-            if isinstance(made, Fails) or self._supply.keeps(self, size_of(made)):
+            if isinstance(made, Fails):
+                slot.kept = made
+            elif self._supply.keeps(self, size_of(made)):
                 slot.kept = made
                 with nullcontext() if self.hosted(variant) else beside():
-                    self._prepare([] if isinstance(made, Fails) else [made.truth])
+                    self._prepare([made.truth])
             return made
 
     def replays(self, variant: Variant) -> Replays:
@@ -212,7 +214,7 @@ class Draws:
     def model(self, variant: Variant) -> nn.Module:
         """The reference with its weights."""
         if known := self.by_name(variant):
-            model = by_name.built(lambda: self._constructed(variant), known).to(self.device(variant))
+            model = by_name.built(lambda: self._constructed(variant, self.weights), known).to(self.device(variant))
             by_name.put_in(model, known)
             return model
         if variant.weights:
@@ -222,9 +224,8 @@ class Draws:
         model = self._plain(variant)
         return in_precision(model, variant.dtype) if variant.dtype is not None else model
 
-    def _constructed(self, variant: Variant, seed: int | None = None) -> nn.Module:
+    def _constructed(self, variant: Variant, seed: int) -> nn.Module:
         """The reference where candidates are constructed: the same seed gives others elsewhere."""
-        seed = self.weights if seed is None else seed
         return TaskModule.of(variant.task).model(seed, self._supply.hosting.device)
 
     def _standing_in(self, variant: Variant, known: StandIns) -> nn.Module:
@@ -232,15 +233,15 @@ class Draws:
         device = self._supply.hosting.device
         there = [(map_tensors(value, lambda t: t.to(device)), contents.to(device)) for value, contents in known]
         with standing_in(there):  # type: ignore[arg-type]
-            return self._constructed(variant).to(self.device(variant))
+            return self._constructed(variant, self.weights).to(self.device(variant))
 
     def _plain(self, variant: Variant) -> nn.Module:
         """The same as it is, and then where it answers."""
         if not self.hosted(variant):
-            return self._constructed(variant)
+            return self._constructed(variant, self.weights)
         with self._slot("constructed", Variant("as given", variant.task)) as slot:
             if not isinstance(slot.kept, nn.Module):
-                slot.kept = self._constructed(variant).to("cpu")
+                slot.kept = self._constructed(variant, self.weights).to("cpu")
             return model_copied(slot.kept)
 
     def stand_ins(self, variant: Variant) -> StandIns:
