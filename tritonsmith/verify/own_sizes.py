@@ -31,9 +31,9 @@ _FLOPS, _ELEMENTS = 140_000_000_000, (1 << 26) + (1 << 20)
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
 _EVERY, _EVERY_S = 2.5, 6.0
 """Seconds that all programs may take, as `cover` counts them, for them all to be run there, and what they then have."""
-_PARTS_S, _DOUBTS_S = 4.0, 20.0
+_PARTS_S, _DOUBTS_S = 4.0, 30.0
 """The same where some programs tell nothing, for atomics make the answer, and where what they tell is wrong and may be
-a part of what is to come."""
+a part of what is to come: who is not seen to its end is accepted, on a slow processor too."""
 _PARTS, _AFFORDED = 12, 4.0
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -99,7 +99,7 @@ class OwnSizes:
             if (mismatch := self._differs(stays, material.truth)) is not None:
                 return wrong(mismatch)
             doubted = self._differs(parts, material.truth) is not None
-            every = min(_DOUBTS_S if doubted else _PARTS_S if some.added else 0.0, self._forwards.left / 3)
+            every = min(_DOUBTS_S if doubted else _PARTS_S if some.added else 0.0, self._forwards.left / 2)
             if not every or some.seconds > every:
                 return Outcome(True)
             if findings := self._renewed():  # atomics have changed what it may keep
