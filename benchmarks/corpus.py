@@ -1,6 +1,6 @@
 """The labelled corpus of `tests/hacks`, judged side by side as a training run would: what was accepted wrongly.
 
-    python benchmarks/corpus.py [--device cuda] [--isolation process] [--no-timing] [--only pooling] --out runs/corpus
+    python benchmarks/corpus.py [--device cuda] [--isolation process] [--no-timing] [--only outputs/ --only edges/]
 
 Verdicts are kept as they come in the verifier's own cache, so that a run that is stopped goes on from there, and none
 outlives a change of the rules. Prints the cheats that were accepted and the honest that were refused, as they are found
@@ -85,11 +85,15 @@ def main(
     isolation: Literal["process", "pooled"] = "pooled",
     timing: bool = True,
     workers: int = 0,
-    only: str = "",
+    only: list[str] | None = None,
 ) -> None:
-    """Judge and print."""
+    """Judge and print; of several `only` a case has any in its name."""
     chosen, console = choose_device(device), Console()
-    wanted = [case for case in cases() if only in case.id and (case.device != "cpu" or chosen == "cpu")]
+
+    def named(case: Case) -> bool:
+        return not only or any(part in case.id for part in only)
+
+    wanted = [case for case in cases() if named(case) and (case.device != "cpu" or chosen == "cpu")]
     began, verdicts = time.perf_counter(), dict[str, Verdict]()
     settings = VerifyConfig.model_validate(
         {"device": chosen, "isolation": isolation, "timing": timing, "workers": workers or None,

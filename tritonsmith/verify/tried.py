@@ -40,6 +40,8 @@ def variants_of(
     `growth` and `strided` are as in `tasks.variants`; `named`: it has all of the reference's weights by name. A GPU
     (`cuda`) tries a task as it is, and needs none of the sizes that stand for its own.
     """
+    if large.described is not None and describes(source):
+        large = large.described()
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
@@ -61,6 +63,11 @@ def variants_of(
     found += [Variant(REST, one.task, fresh_seed=True, values="rising", brief=True) for one in rests]
     apart = () if cuda else large.apart
     return found + [Variant(APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
+
+
+def describes(source: str) -> bool:
+    """Whether a candidate may describe memory to the hardware, which takes no rows of a few bytes."""
+    return "escriptor" in source
 
 
 def _said(source: str) -> str:
