@@ -158,16 +158,20 @@ def _long_in(task: Task, size: int, part: int, cap: int) -> str:
 
 def _alike(task: Task, size: int, part: int, bound: int = LEAST) -> str | None:
     """The source with a part of one size and all others small, on which the reference runs alike."""
-    for cap in (one for one in _CAPS if one >= bound):
+    for cap in _caps(bound):
         source = _long_in(task, size, part, cap)
         if runs_alike(task.source, source):
             return source
     return None
 
 
+def _caps(bound: int) -> list[int]:
+    return [one for one in _CAPS if one >= bound] or [bound]
+
+
 def _with(task: Task, size: int, bound: int) -> Scaled | None:
     whole = dry(task.source)
-    for cap in (one for one in _CAPS if one >= bound):
+    for cap in _caps(bound):
         source = _long_in(task, size, size, cap)
         one = dry(source)
         if not isinstance(whole, Dry) or not isinstance(one, Dry):

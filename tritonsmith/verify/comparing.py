@@ -177,7 +177,7 @@ class Comparing:
                 return None
             if variant.label == "as given":
                 self.seen, self.held = seen, replay.form(material.inputs)
-            if findings := self._eyes.watched(seen, variant.fresh_seed) or self._eyes.effects(seen):
+            if findings := self._eyes.watched(seen, variant.fresh_seed, material.truth) or self._eyes.effects(seen):
                 return refused(findings)
             with self._forwards.comparing(material.truth):
                 truth = material.truth

@@ -53,14 +53,14 @@ class OwnSizes:
         compare: Callable[[Variant], Outcome | None],
         calls: int,
         values: bool,
-        described: bool,
+        bound: Callable[[], int],
         renewed: Callable[[], list[Finding]],
     ) -> None:
         """`compare` gives the outcome on a variant, None where the candidate turned it down; `calls` is how often one
-        is called that might count them, 0 where it cannot; `values`: some programs' are compared; `described`: it
-        may describe memory to the hardware; `renewed` gives it a new runner, or what it changed in its own."""
+        is called that might count them, 0 where it cannot; `values`: some programs' are compared; `bound` is that of
+        sizes beside a long one, see `lengths`; `renewed` gives it a new runner, or what it changed in its own."""
         self._calls, self._values, self._renewed = calls, values, renewed
-        self._bound, self._step = (lengths.DESCRIBED, lengths.DESCRIBED) if described else (lengths.LEAST, 1)
+        self._bound = bound
         self._task, self._prepared, self._forwards, self._eyes = task, prepared, forwards, eyes
         self._compiling, self._cuda, self._compare = compiling, cuda, compare
 
@@ -163,7 +163,8 @@ class OwnSizes:
         What a loop carries from one round to the next is in no value of the first round.
         """
         wanted = conduct.unturned(own)
-        for task in lengths.parts(self._task, self._prepared().full, self._bound)[:_PARTS] if wanted else ():
+        found = lengths.parts(self._task, self._prepared().full, self._bound()) if wanted else []
+        for task in found[:_PARTS]:
             seen = self._forwards.cover(task)
             seconds = seen.get("seconds")
             if not conduct.turned(seen, wanted) or not isinstance(seconds, float) or seconds > _AFFORDED:
@@ -181,7 +182,8 @@ class OwnSizes:
 
     def _with_a_rest(self, part: Task, wanted: Mapping[str, int]) -> Outcome:
         """Values where a loop's last round is no whole one, and what it meets there is larger than what came before."""
-        task = lengths.with_a_rest(self._task, self._prepared().full, part, self._step)
+        step = lengths.DESCRIBED if self._bound() > lengths.LEAST else 1
+        task = lengths.with_a_rest(self._task, self._prepared().full, part, step)
         if task is None or not conduct.turned(self._forwards.cover(task), wanted):
             return Outcome(True)
         variant = Variant(_REST, task, fresh_seed=True, values="rising", brief=True, patient=True)

@@ -32,7 +32,7 @@ _LONG = 512
 """Sizes from here on are long for a kernel's loop, where a task is tried as it is."""
 _TASKS = 32
 """Tasks that a process is asked about; then there is a new one."""
-_QUESTIONS = ("tiny", "large", "light", "room", "described")
+_QUESTIONS = ("tiny", "large", "light", "room", "beside")
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,14 @@ class Large:
     """One in which the longest of these sizes is a quarter smaller, and odd."""
     apart: tuple[scaling.Scaled, ...] = ()
     """Small ones in which sizes stand to each other as in the task; see `lengths`."""
-    described: "Callable[[], Large] | None" = None
-    """Finds these sizes with others in place of `long` and `rest`, for candidates that describe memory to the hardware;
-    raises TaskError."""
+    bound: int = lengths.LEAST
+    """What sizes are brought down to beside the one that stays long in `long` and `rest`."""
+    other: "Callable[[int], Large] | None" = None
+    """Finds these with a larger bound, for candidates that take no small sizes; raises TaskError."""
+
+    def beside(self, bound: int) -> "Large":
+        """These with at least that bound; raises TaskError."""
+        return self.other(bound) if self.other is not None and bound > self.bound else self
 
 
 @dataclass(frozen=True)
@@ -78,21 +83,10 @@ class Sizes:
         if not (rooms := found.room()):
             return None
         room, more = rooms[0], rooms[1:]
+        longer = found.beside(room.cap or lengths.DESCRIBED)
         wide = found.full.cap is None or room.cap is None or found.full.cap >= room.cap
         full = found.full if wide else room
-        return Sizes(
-            room,
-            lambda: Large(
-                full,
-                lambda: full,
-                found.hardening,
-                lambda: more,
-                long=found.long,
-                rest=found.rest,
-                apart=found.apart,
-                described=found.described,
-            ),
-        )
+        return Sizes(room, lambda: replace(longer, full=full, light=lambda: full, room=lambda: more))
 
     @property
     def lighter(self) -> "Sizes | None":
@@ -177,23 +171,31 @@ class Sizing:
         light, room = partial(self._find_light, task, full), partial(self._find_room, task, tiny)
         hard = frozenset(map(str, _list(reply["hard"])))
         found = Large(full, _Once(light), hard, _Once(room), long, rest, apart)
-        return replace(found, described=_Once(partial(self._find_described, task, found)))
+        known: dict[int, _Once[Large]] = {}
+
+        def other(bound: int) -> Large:
+            return known.setdefault(bound, _Once(partial(self._find_beside, task, found, bound)))()
+
+        return replace(found, other=other)
 
     def _find_light(self, task: Task, full: scaling.Scaled) -> scaling.Scaled:
         return _read(task, self._ask(task, "light", full)["light"])
 
-    def _find_described(self, task: Task, found: Large) -> Large:
-        reply = self._ask(task, "described", found.full)
+    def _find_beside(self, task: Task, found: Large, bound: int) -> Large:
+        reply = self._ask(task, "beside", found.full, bound)
         long, rest = (tuple(_read(task, row) for row in _list(reply[which])) for which in ("long", "rest"))
-        return replace(found, long=long, rest=rest)
+        return replace(found, long=long, rest=rest, bound=bound)
 
     def _find_room(self, task: Task, tiny: scaling.Scaled) -> tuple[scaling.Scaled, ...]:
         found = [_read(task, row) for row in _list(self._ask(task, "room")["room"])]
         return tuple(one for one in found if one.task.source != tiny.task.source)
 
-    def _ask(self, task: Task, which: str, full: scaling.Scaled | None = None) -> dict[str, object]:
-        """What a runner that meets no other task finds of this one; the light size is found beside the full one."""
+    def _ask(
+        self, task: Task, which: str, full: scaling.Scaled | None = None, bound: int = lengths.LEAST
+    ) -> dict[str, object]:
+        """What a runner that meets no other task finds of this one; some sizes are found beside the full ones."""
         header = {"do": "sizes", "which": which, "id": task.id, "source": task.source, "whole": self._whole}
+        header["bound"] = bound
         header["full"] = _write(full) if full is not None else None
         known = self._waiting_for(task)
         try:
@@ -201,7 +203,7 @@ class Sizing:
         except wire.Closed as error:
             if known is None:
                 raise _Passing(f"task {task.id}: its reference ended the process it ran in") from error
-            return self._ask(task, which, full)  # it may have ended while it waited
+            return self._ask(task, which, full, bound)  # it may have ended while it waited
         if isinstance(error := reply.get("error"), dict):
             raise TaskError(str(error.get("message")))
         return reply
@@ -278,8 +280,8 @@ def answer(header: dict[str, object], _: wire.Tree) -> tuple[dict[str, object], 
             return {"light": _write(scaling.light(task, _read(task, header["full"]), bound))}, None
         case "room":
             return {"room": [_write(one) for one in scaling.roomy(task)]}, None
-        case "described":
-            return _long(task, _read(task, header["full"]), lengths.DESCRIBED, lengths.DESCRIBED), None
+        case "beside":
+            return _long(task, _read(task, header["full"]), int(str(header["bound"])), lengths.DESCRIBED), None
     return _large(task, bool(header["whole"])), None
 
 

@@ -93,7 +93,7 @@ class Trial:
             self._values.compared,
             calls,
             extensions.multi_input and settings.own_values,
-            tried.describes(source or ""),
+            lambda: max(self._prepared().large().bound, tried.least(source or "")),
             self._upkeep.renewed,
         )
 
@@ -179,6 +179,8 @@ class Trial:
         outcome = self._values.on(self._borne, sizes)
         if not outcome.ok:
             return outcome
+        if idle := self._eyes.idle():
+            return refused(idle)
         if self._eyes.made_by_torch(self._values.seen) and self._made_again(self._prepared().full.task):
             return refused([conduct.COPIED])
         try:

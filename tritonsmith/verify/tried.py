@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tritonsmith.source import parse
-from tritonsmith.tasks.lengths import recurrent
+from tritonsmith.tasks import lengths
 from tritonsmith.tasks.literals import levels
 from tritonsmith.tasks.values import Side
 from tritonsmith.tasks.variants import Variant, odd_sizes, variants
@@ -40,8 +40,7 @@ def variants_of(
     `growth` and `strided` are as in `tasks.variants`; `named`: it has all of the reference's weights by name. A GPU
     (`cuda`) tries a task as it is, and needs none of the sizes that stand for its own.
     """
-    if large.described is not None and describes(source):
-        large = large.described()
+    large = large.beside(least(source))
     strided = strided or "channels_last" in source  # it says that it knows of such
     light = large.light().task if multi_input else None
     found = variants(large.full.task, multi_input, growth, large.hardening, strided, light, task)
@@ -51,7 +50,7 @@ def variants_of(
         found.append(Variant(OPPOSITE, light, fresh_seed=True, weights=True, opposite=True))
     if light is not None:
         found += _beyond(odd_sizes(large.full.task) or light, light, levels(task.source, source))
-    if light is not None and _LOOP.search(source) and recurrent(task.source):
+    if light is not None and _LOOP.search(source) and lengths.recurrent(task.source):
         whole = next(iter(large.long), large.full).task
         if whole != light:
             found.append(Variant(STEPS, whole, fresh_seed=True, weights=True, brief=True, patient=True))
@@ -65,9 +64,9 @@ def variants_of(
     return found + [Variant(APART, one.task, fresh_seed=True, brief=True, patient=True) for one in apart]
 
 
-def describes(source: str) -> bool:
-    """Whether a candidate may describe memory to the hardware, which takes no rows of a few bytes."""
-    return "escriptor" in source
+def least(source: str) -> int:
+    """What sizes are brought down to at least for a candidate: the hardware describes no rows of a few bytes."""
+    return lengths.DESCRIBED if "escriptor" in source else lengths.LEAST
 
 
 def _said(source: str) -> str:

@@ -10,7 +10,7 @@ from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.conversation import RunnerFailed, memory_findings
-from tritonsmith.verify.dynamic import conduct, counters, kept, replay
+from tritonsmith.verify.dynamic import conduct, counters, kept, observe, replay
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.policy import Policy
 from tritonsmith.verify.reference.given import Habits
@@ -29,20 +29,30 @@ class Watching:
         """Whether its kernels do."""
         self.keeps = False
         """Whether they are given memory that it keeps."""
+        self._stored = False
+        """Whether its kernels stored to every output in one of its forwards."""
 
-    def watched(self, seen: dict[str, object], anew: bool = False) -> list[Finding]:
+    def watched(
+        self, seen: dict[str, object], anew: bool = False, truth: numerics.Truth | None = None
+    ) -> list[Finding]:
         """What was seen of a forward against the policy; each call is asked, for the second one may be another.
 
         `anew`: it is the first one on contents that nobody had before. A kernel may store nothing there, where nothing
-        is to be done: whether what torch had put there is the answer, which it did not compute, the values tell.
+        is to be done: whether what torch had put there is the answer, which it did not compute, the values tell. So it
+        is where an output of the `truth` is one value throughout; see `idle`.
         """
         passed = self.habits().passed
         findings = memory_findings(seen) or conduct.check_run(seen, self._policy, passed.free)
-        if anew and findings and all(one == conduct.DECOY for one in findings):
+        self._stored = self._stored or conduct.DECOY not in findings
+        if findings and all(one == conduct.DECOY for one in findings) and (anew or _flat(truth)):
             findings = []
         if not findings and conduct.reads_nothing(seen, passed.reads):
             return [conduct.CONSTANT]
         return findings or ([conduct.COPIED] if conduct.moved_by_torch(seen, passed.moving) else [])
+
+    def idle(self) -> list[Finding]:
+        """What is held against a candidate whose kernels left an output alone in each of its forwards."""
+        return [] if self._stored else [conduct.DECOY]
 
     def made_by_torch(self, seen: dict[str, object]) -> bool:
         """Whether torch made the output. Where it computes the rest, a kernel must do more to it than to multiply it by
@@ -64,7 +74,7 @@ class Watching:
         again, _ = self._forwards.repeated(truth)
         self.counted, self.tickets = conduct.counts(again), conduct.tickets(again)
         self.keeps = conduct.keeps(again)
-        return self.watched(again) or conduct.remembered(seen, again) or self._hanging(again, truth)
+        return self.watched(again, truth=truth) or conduct.remembered(seen, again) or self._hanging(again, truth)
 
     def at_own_sizes(self) -> list[Finding]:
         """Call a candidate once more where it was called once alone, at the task's own sizes.
@@ -84,7 +94,7 @@ class Watching:
                 # Who looks at the number before it rises sees it in the second call.
                 for again, (inputs, truth) in zip((far, None), contents, strict=False):
                     seen, output = self._forwards.later(again, inputs, truth)
-                    if findings := self.watched(seen) or self.effects(seen):
+                    if findings := self.watched(seen, truth=truth) or self.effects(seen):
                         return findings
                     if numerics.compare(truth, output, "after many calls") is not None:
                         return [conduct.COUNTED]
@@ -98,7 +108,7 @@ class Watching:
         try:
             for calls, (inputs, truth) in zip(kept.LEAPS, itertools.cycle(contents)):
                 seen, output = self._forwards.leapt(calls, inputs, truth)
-                if findings := self.watched(seen) or self.effects(seen):
+                if findings := self.watched(seen, truth=truth) or self.effects(seen):
                     return findings
                 if numerics.compare(truth, output, "after many calls") is not None:
                     return [conduct.COUNTED]
@@ -118,7 +128,7 @@ class Watching:
             if failure.finding.rule != "exception":
                 raise
             return []
-        if findings := self.watched(seen) or self.effects(seen):
+        if findings := self.watched(seen, truth=truth) or self.effects(seen):
             return findings
         return [conduct.COUNTED] if numerics.compare(truth, output, "after many calls") is not None else []
 
@@ -133,3 +143,9 @@ class Watching:
             if numerics.compare(truth, output, "memory of the call before") is not None:
                 return [conduct.KEPT]
         return []
+
+
+def _flat(truth: numerics.Truth | None) -> bool:
+    """Whether an output is one value throughout, which torch may have filled it with; a single one may be zero alone."""
+    outputs = observe.tensors(truth.native) if truth is not None else ()
+    return any(one.numel() > 0 and bool((one == (one.flatten()[0] if one.numel() > 1 else 0)).all()) for one in outputs)

@@ -62,6 +62,11 @@ def install() -> None:
 
         return operation
 
+    def get_all_ones_value(self, type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        kind = interpreter._get_np_dtype(type.scalar)  # of no sign, perhaps, for which numpy has no -1
+        return interpreter.TensorHandle(np.full(1, -1, np.int64).astype(kind), type.scalar)
+
+    builder.get_all_ones_value = get_all_ones_value  # type: ignore[method-assign]
     builder.create_add, builder.create_sub = wrapping(np.add), wrapping(np.subtract)  # type: ignore[method-assign]
     reductions = interpreter.ReduceScanOpInterface
     packed = reductions.to_tensor

@@ -214,6 +214,8 @@ class Shadow:
         allowed, parts = self._split(pointers, mask, width, "atomic")
         if not relaxed:
             self._heard(pointers, mask)
+        if not parts:
+            self.aimed(pointers)
         for region, _, at, width in parts:
             self._launches.written.add(region.start)
             if region.storer is not None and region.stored is not None:
@@ -309,7 +311,7 @@ class Shadow:
         self._report("out-of-bounds", f"{action} of {place} ({count} such in one access)")
 
     def aimed(self, pointers: Addresses) -> None:
-        """A store whose mask lets nothing through counts as written: on some values there is nothing to store."""
+        """A store, or an atomic, whose mask lets nothing through counts as written: on some values there is nothing to store."""
         for region in self._regions.values():
             first = int(pointers.flat[0]) if pointers.size else 0
             if region.start <= first < region.start + region.size:

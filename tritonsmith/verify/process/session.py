@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Answer = tuple[dict[str, object], wire.Tree]
 _OFTEN_S = 10.0
 """Seconds of calls whose kernels do not run: one that waits for what they write has no end."""
-_BRIEF, _BRIEF_S, _PATIENT_S, _BOUNDED_S = 256, 0.5, 12.0, 10.0
+_BRIEF, _BRIEF_S, _PATIENT_S, _BOUNDED_S = 256, 1.0, 12.0, 10.0
 """Programs, and seconds, that a brief forward may take, and the seconds of one that is waited for, or bounded."""
 _TWICE = 1 << 30
 """Bytes of an answer up to which it is copied before anything of the candidate's is let go of."""
