@@ -32,8 +32,16 @@ def test_values_are_beyond_a_level_on_one_side(side: Side, least: float, most: f
 
 
 def test_values_are_beyond_a_level_on_both_sides() -> None:
-    found = _one(beyond(_Model(torch.relu), [torch.rand(64, 33)], 100.0, "either"))
+    found = _one(beyond(_Model(torch.relu), [torch.rand(64, 33) + 1e-6], 100.0, "either"))
     assert bool((found.abs() > 112.0).all()) and 0.4 < (found > 0).double().mean() < 0.6
+
+
+def test_a_table_of_two_equal_halves_and_a_triangle_stay_such() -> None:
+    half, lower = torch.randn(64, 16), torch.randn(64, 32).tril()
+    table, found = beyond(_Model(torch.add), [torch.cat([half, half], dim=-1), lower], 100.0, "either")
+    assert isinstance(table, torch.Tensor) and isinstance(found, torch.Tensor)
+    assert torch.equal(table[:, :16], table[:, 16:]) and float(table.abs().min()) > 100.0
+    assert torch.equal(found != 0, lower != 0)
 
 
 def test_labels_masks_and_shares_stay_as_they_are() -> None:

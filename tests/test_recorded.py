@@ -8,9 +8,10 @@ import pytest
 import torch
 import triton.language as tl
 from judging import DOUBLE, KERNEL, double, judge, rules, small
+from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
-from tritonsmith.verify.interpreter import conversions, recorded
+from tritonsmith.verify.interpreter import conversions, language, recorded
 from tritonsmith.verify.pool import Verifier
 
 PROGRAMS = 5
@@ -110,6 +111,22 @@ def test_ways_that_depend_on_the_program_or_on_memory_are_gone_one_by_one(kernel
     wanted = {_longer: x * rows, _chosen: torch.where(rows > 2, x * rows, x), _told: torch.where(x[:, :1] > 9, x, 0)}
     assert _launched(kernel, x, out) == PROGRAMS
     assert torch.equal(out, wanted[kernel])
+
+
+def _singly(x_ptr, out_ptr, n):  # type: ignore[no-untyped-def]
+    ran.append(1)
+    for place in range(8):
+        offset = tl.program_id(0) * 8 + place
+        tl.store(out_ptr + offset, tl.load(x_ptr + offset, mask=offset < n, other=0.0) * 2.0, mask=offset < n)
+
+
+def test_single_elements_that_are_masked_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_load_legacy", "_store_legacy"):
+        monkeypatch.setattr(TritonSemantic, name, language._unasked(getattr(TritonSemantic, name)))
+    x, out = _rows()
+    out.fill_(-1)
+    assert _launched(_singly, x, out, x.numel() - 3) == 1
+    assert torch.equal(out.flatten()[:-3], x.flatten()[:-3] * 2) and bool((out.flatten()[-3:] == -1).all())
 
 
 def _transposed(x_ptr, out_ptr):  # type: ignore[no-untyped-def]

@@ -153,10 +153,24 @@ def test_coarse_values_are_often_equal_and_never_whole() -> None:
     torch.testing.assert_close(coarse, _normal(), atol=0.126, rtol=0)
 
 
-@pytest.mark.parametrize("values", ["positive", "coarse"])
+@pytest.mark.parametrize("values", ["positive", "coarse", "negative", "rising"])
 def test_what_is_left_out_of_a_triangle_stays_zero(values: Values) -> None:
     lower = _redistributed(_normal().tril(), values)
     assert torch.equal(lower != 0, _normal().tril() != 0)
+
+
+def test_what_is_left_out_of_a_triangle_that_rand_draws_stays_zero() -> None:
+    lower = torch.rand(64, 48, generator=torch.Generator().manual_seed(0)).clamp(min=1e-3).tril()
+    for mixed in (adapt([lower], Variant("v", DOUBLE, values="mixed"))[0], _redistributed(lower, "signed")):
+        assert isinstance(mixed, torch.Tensor) and float(mixed.min()) < 0 < float(mixed.max())
+        assert not bool(mixed[lower == 0].any())
+
+
+@pytest.mark.parametrize("values", ["negative", "rising", "far below", "far above", "sparse", "large"])
+def test_boundaries_stay_in_order(values: Values) -> None:
+    rising = _normal().sort().values
+    found = adapt([rising], Variant("v", DOUBLE, values=values))[0]
+    assert isinstance(found, torch.Tensor) and not torch.equal(found, rising) and bool((found.diff() >= 0).all())
 
 
 @pytest.mark.parametrize("values", ["positive", "coarse"])

@@ -68,6 +68,11 @@ def of_one_scale(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * most.log2().ceil().neg().exp2().reshape(-1, *[1] * (tensor.dim() - 1))
 
 
+def rises(tensor: torch.Tensor) -> bool:
+    """Whether each of its rows goes from smaller to larger values, as boundaries do and drawn numbers do not."""
+    return tensor.dim() > 0 and tensor.shape[-1] > 2 and bool((tensor.diff(dim=-1) >= 0).all())
+
+
 def symmetric(tensor: torch.Tensor) -> bool:
     """Whether a matrix equals its transpose, which a task may promise; slices of several matrices keep it anyway."""
     square = tensor.dim() == 2 and tensor.shape[0] == tensor.shape[1]

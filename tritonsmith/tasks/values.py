@@ -16,6 +16,7 @@ from tritonsmith.tasks.promised import (
     evenly_spread,
     of_one_scale,
     promises_little,
+    rises,
     rms,
     symmetric,
     unbounded,
@@ -103,7 +104,7 @@ def mixed(inputs: list[object]) -> list[object]:
     """Inputs of which those that are as `torch.rand` draws them are of either sign; what is in order stays so.
 
     Raises ValueError where there is none. The largest in magnitude are negative, so that a maximum of magnitudes is no
-    maximum; none is quite as large as before, where 1 + x and 1 - x would be zero.
+    maximum; none is quite as large as before, where 1 + x and 1 - x would be zero. What a triangle leaves out stays so.
     """
     if not any(map(promises_little, leaves(inputs))):
         raise ValueError("no input is as torch.rand draws it")
@@ -112,7 +113,7 @@ def mixed(inputs: list[object]) -> list[object]:
 
 def _of_either_sign(tensor: torch.Tensor) -> torch.Tensor:
     real = wide(tensor)
-    return held(1.25 * real - 0.75 * real.max(), tensor.dtype)
+    return held((1.25 * real - 0.75 * real.max()).where(real != 0, 0.0), tensor.dtype)
 
 
 def uniform(tensor: torch.Tensor, *more: int) -> torch.Tensor:
@@ -202,6 +203,7 @@ def far(inputs: list[object], side: int, product: bool) -> list[object]:
         unit = _factor(tensor.shape[-1] if tensor.ndim else 1) if product else FAR
         found = side * unit * (1 + (tensor.abs() / rms(tensor)).floor())
         side = -side if product else side
+        found = found.sort(dim=-1).values if rises(tensor) else found
         return found.to(tensor.dtype).where(tensor != 0, tensor)
 
     return [map_tensors(item, change) for item in inputs]
@@ -230,25 +232,31 @@ def _factor(terms: int) -> float:
 def redistribute(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     """Other values of the kind that a task may rely on; a tensor of another kind stays as it is.
 
-    Of 8-bit floats large ones are as large as they may be, and small ones would be zeros; what has no sign is a scale.
+    Rows that rise, as boundaries do, rise afterwards too, and zeros that a triangle or a mask leaves stay. Of 8-bit
+    floats large ones are as large as they may be, and small ones would be zeros; what has no sign is a scale.
     """
     if tensor.dtype in FLOAT8:
         kept = values == "small" or torch.finfo(tensor.dtype).min > 0
-        return tensor if kept else _fitted(redistribute(wide(tensor), values), tensor.dtype)
+        return tensor if kept else _fitted(_redistributed(wide(tensor), values), tensor.dtype)
+    found = _redistributed(tensor, values)
+    return found.sort(dim=-1).values if found is not tensor and rises(tensor) else found
+
+
+def _redistributed(tensor: torch.Tensor, values: Values) -> torch.Tensor:
     if tensor.numel() < 2 or bool((tensor == tensor.round()).all()) or distribution(tensor):
         return tensor  # a scale, labels, a mask; probabilities or their logarithms
     least, most = (float(bound) for bound in tensor.aminmax())
     if values == "small":
         return _small(tensor)
     if values == "signed":
-        return tensor if least < 0 else tensor - tensor.mean()
+        return tensor if least < 0 else (tensor - tensor.mean()).where(tensor != 0, 0.0)
     drawn = as_rand_draws(tensor, least, most)
     zero = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
     if values in ("positive", "coarse"):
         signed_too = least < 0 < most and math.isfinite(most - least)
         positive = tensor - least + rms(tensor) / 4 if signed_too else tensor
         other = positive if values == "positive" else _coarse(tensor) if signed_too or drawn else tensor
-        return other.where(tensor != 0, zero)  # what a triangle or a mask leaves out stays so
+        return other.where(tensor != 0, zero)
     if values == "negative":
         return -tensor.abs() if least < 0 < most else -tensor if drawn else tensor
     if values == "rising" and (least < 0 < most or drawn):
@@ -267,14 +275,14 @@ def _rising(tensor: torch.Tensor) -> torch.Tensor:
     as noise a block's largest value may be another one's too, whatever a loop carries over. A peak of either sign where
     there are values of either sign."""
     rows = tensor.reshape(-1, tensor.shape[-1])
-    shares = torch.arange(1, rows.shape[1] + 1, device=tensor.device) / rows.shape[1]
-    grown = rows * shares.square().to(tensor.dtype)
+    shares = (torch.arange(1, rows.shape[1] + 1, device=tensor.device) / rows.shape[1]).square().to(tensor.dtype)
+    grown, back = rows * shares, rows * shares.flip(0)
     peak = PEAK * rms(tensor)
-    grown[:, -1] = peak
+    grown[:, -1] = back[:, 0] = peak
     if rows.shape[1] > 2 and float(tensor.min()) < 0:
-        grown[:, -2] = -peak
-    grown[1::2] = grown[1::2].flip(1)
-    return grown.reshape(tensor.shape)
+        grown[:, -2] = back[:, 1] = -peak
+    grown[1::2] = back[1::2]
+    return grown.reshape(tensor.shape).where(tensor != 0, torch.zeros((), dtype=tensor.dtype, device=tensor.device))
 
 
 def _coarse(tensor: torch.Tensor) -> torch.Tensor:

@@ -59,7 +59,7 @@ class Replayed:
             again = [(inputs, truth) for inputs, truth in again if replay.form(inputs) == held]
             for inputs, truth in [] if findings else again:
                 seen, output = self._forwards.refilled(inputs, truth)
-                if findings := self._eyes.watched(seen):
+                if findings := self._eyes.watched(seen, truth=truth):
                     break
                 if mismatch := numerics.compare(truth, output, "new contents in the same storage"):
                     return wrong(mismatch)

@@ -146,6 +146,6 @@ class Watching:
 
 
 def _flat(truth: numerics.Truth | None) -> bool:
-    """Whether an output is one value throughout, which torch may have filled it with; a single one may be zero alone."""
+    """Whether an output is one value throughout, which torch may have filled it with; a single one only if it is 0."""
     outputs = observe.tensors(truth.native) if truth is not None else ()
     return any(one.numel() > 0 and bool((one == (one.flatten()[0] if one.numel() > 1 else 0)).all()) for one in outputs)

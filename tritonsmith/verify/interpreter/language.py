@@ -9,7 +9,9 @@ from types import FunctionType
 
 import triton.language as tl
 from triton.language.extra import cuda
+from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
 
 
 def install() -> set[frozenset[int]]:
@@ -24,7 +26,34 @@ def install() -> set[frozenset[int]]:
 
     interpreter._patch_lang_tensor = patch_lang_tensor
     tl.constexpr.__new__ = _constexpr_or_tensor  # type: ignore
+    for name in ("_load_legacy", "_store_legacy"):
+        setattr(TritonSemantic, name, _unasked(getattr(TritonSemantic, name)))
     return _patch_once()
+
+
+class _Mask(tl.tensor):
+    """A mask that tells nobody what it is."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _unasked(access: Callable[..., object]) -> Callable[..., object]:
+    """An access that asks whether it has a mask of blocks by the mask's truth, which is the kernel's own value: what is
+    handed to Python makes programs go one by one (`recorded`), twelve times as slow where each has one element."""
+
+    def asked(self, ptr, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        interpreted = isinstance(ptr.handle, TensorHandle)
+        return access(self, ptr, *(map(_scalar_mask, args) if interpreted else args))
+
+    return asked
+
+
+def _scalar_mask(given: object) -> object:
+    if not isinstance(given, tl.tensor) or type(given) is not tl.tensor:
+        return given
+    kind = given.type
+    return _Mask(given.handle, kind) if isinstance(kind, tl.dtype) and kind == tl.int1 else given
 
 
 def _know_aliases() -> None:

@@ -311,7 +311,7 @@ class Shadow:
         self._report("out-of-bounds", f"{action} of {place} ({count} such in one access)")
 
     def aimed(self, pointers: Addresses) -> None:
-        """A store, or an atomic, whose mask lets nothing through counts as written: on some values there is nothing to store."""
+        """A store, or an atomic, whose mask lets nothing through counts as written: some values leave nothing to do."""
         for region in self._regions.values():
             first = int(pointers.flat[0]) if pointers.size else 0
             if region.start <= first < region.start + region.size:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from tritonsmith.tasks.format import forward
-from tritonsmith.tasks.promised import unbounded
+from tritonsmith.tasks.promised import rises, unbounded
 from tritonsmith.tasks.trees import finite, leaves, map_tensors
 from tritonsmith.tasks.values import Side, uniform
 from tritonsmith.verify.reference import edges
@@ -48,7 +48,7 @@ def brink(model: nn.Module, inputs: list[object]) -> list[object]:
     """Inputs of which what has no bounds is spread evenly up to where the reference overflows nearly, on both sides of
     zero; raises ValueError where it does not before `_MOST`."""
     _check(model, inputs)
-    even = _each(inputs, lambda one: (2 * uniform(one) - 1).to(one.dtype))
+    even = _each(inputs, lambda one: _kept(one, 2 * _drawn(one, 1)[0] - 1))
 
     def bears(size: float) -> bool:
         return finite(forward(model, _each(even, lambda one: one * size)))
@@ -79,14 +79,28 @@ def _each(inputs: list[object], change: Callable[[torch.Tensor], torch.Tensor]) 
 def _some(inputs: list[object], changed: list[object]) -> list[object]:
     """Of either in every second place, as a draw has it."""
     pairs = zip(leaves(inputs), leaves(changed), strict=True)
-    return edges.put(inputs, [torch.where(uniform(one) < _SOME, other, one) for one, other in pairs])
+    return edges.put(inputs, [torch.where(_drawn(one, 1)[0] < _SOME, other, one) for one, other in pairs])
 
 
 def _beyond(tensor: torch.Tensor, level: float, side: Side, span: tuple[float, float]) -> torch.Tensor:
-    drawn, (nearest, spread) = uniform(tensor, 2), span
+    drawn, (nearest, spread) = _drawn(tensor, 2), span
     sizes = level * (nearest + spread * drawn[0])
     negative = drawn[1] < 0.5 if side == "either" else torch.full_like(drawn[1], side == "below", dtype=torch.bool)
-    return torch.where(negative, -sizes, sizes).to(tensor.dtype)
+    return _kept(tensor, torch.where(negative, -sizes, sizes))
+
+
+def _drawn(tensor: torch.Tensor, many: int) -> torch.Tensor:
+    """So many draws (a first dimension) from 0 to 1 in a tensor's shape. Where half of its values are there twice, as
+    those of a table with two equal halves are, equal ones have equal draws."""
+    given, places = torch.unique(tensor, return_inverse=True)
+    return uniform(given.float(), many)[:, places] if 2 * len(given) <= tensor.numel() + 1 else uniform(tensor, many)
+
+
+def _kept(tensor: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """The values in a tensor's type and its order, and its zeros."""
+    found = values.to(tensor.dtype)
+    found = found.sort(dim=-1).values if rises(tensor) else found
+    return found.where(tensor != 0, torch.zeros_like(found))
 
 
 def huge(model: nn.Module, inputs: list[object]) -> list[object]:
