@@ -1,10 +1,11 @@
 """Some programs of a forward at the task's own sizes, whose values are compared."""
 
 import pytest
-from judging import DOUBLE, FORWARD, KERNEL, double, judge
+from judging import DOUBLE, FORWARD, KERNEL, double, judge, small
 
 from tritonsmith.config import ExtensionsConfig, VerifyConfig
 from tritonsmith.types import Task, Verdict
+from tritonsmith.verify import own_sizes
 from tritonsmith.verify.dynamic.observe import Launches
 from tritonsmith.verify.dynamic.sampled import Sample
 from tritonsmith.verify.judge import Judge
@@ -53,6 +54,13 @@ def test_an_idle_atomic_hides_nothing(verifier: Verifier, before: str, after: st
 
 def test_what_is_right_there_is_accepted(verifier: Verifier) -> None:
     assert _verdict(verifier).correct
+
+
+@pytest.mark.parametrize(("kind", "light"), [("", True), (".half()", False), (".bfloat16()", False)])
+def test_products_of_halves_are_no_light_work_for_a_processor(kind: str, light: bool) -> None:
+    task = small("return x @ x.T", f"torch.randn(2048, 2048){kind}")
+    assert own_sizes._light(task.source) is light
+    assert own_sizes._light(task.source.replace("2048, 2048", "256, 2048"))
 
 
 def test_the_first_and_the_last_program_are_among_them() -> None:
