@@ -185,6 +185,14 @@ def test_of_several_inputs_the_one_that_changed_is_named() -> None:
     assert before.effects(torch.zeros(1))["mutation"] == ["input 1"]
 
 
+def test_a_list_that_is_emptied_is_an_input_that_is_changed() -> None:
+    given = [[torch.ones(1), torch.zeros(1)]]
+    before = replay.Before(given, nn.Linear(1, 1))
+    assert before.effects(torch.zeros(2))["mutation"] == []
+    given[0].pop()
+    assert before.effects(torch.zeros(2))["mutation"] == ["which tensors the inputs' lists or dicts hold"]
+
+
 def test_a_changed_input_is_noted() -> None:
     assert _effects(lambda x, model: model(x.add_(1)).clone())["mutation"] == ["input 0"]
 

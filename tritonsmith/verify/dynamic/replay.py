@@ -36,7 +36,7 @@ class Before:
         named |= {name: own[name] for name in own if weights is None or name in weights}
         self._given = {name: tensor for name, tensor in named.items() if tensor.numel()}
         self._leaves = [tensor.requires_grad for tensor in tensors(inputs)]
-        self._inputs = list(tensors(inputs))
+        self._held, self._inputs = inputs, list(tensors(inputs))
         self._copies = {name: tensor.detach().clone() for name, tensor in self._given.items()}
 
     @property
@@ -49,6 +49,8 @@ class Before:
         changed = _changed(self._given, self._copies)
         leaves = enumerate(zip(self._inputs, self._leaves, strict=True))
         changed += [f"whether input {i} collects gradients" for i, (t, was) in leaves if t.requires_grad != was]
+        if [*map(id, tensors(self._held))] != [*map(id, self._inputs)]:
+            changed.append("which tensors the inputs' lists or dicts hold")
         given = {address(tensor): name for name, tensor in self._given.items()}
         old = {address(tensor) for tensor in tensors(earlier) if tensor.numel()} - given.keys()
         return {"mutation": changed, "alias": list(shared(output, given, old))}
