@@ -9,6 +9,7 @@ of which two make none, where numpy's makes one.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 
-def saturated(values: npt.NDArray[np.generic], kind: npt.DTypeLike) -> npt.NDArray[np.integer]:
+def saturated(values: npt.NDArray[np.generic], kind: npt.DTypeLike) -> npt.NDArray[Any]:
     """Floats cut to integers as `cvt.rzi` does; to 8 bits by way of 16, of which those above are lost."""
     wanted = np.dtype(kind)
     limits = np.iinfo(str(wanted) if wanted.itemsize > 1 else f"{wanted.kind}2")

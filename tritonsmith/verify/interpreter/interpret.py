@@ -16,6 +16,7 @@ from tritonsmith.verify.dynamic.cover import Tally
 from tritonsmith.verify.dynamic.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.interpreter import (
     accesses,
+    approximations,
     batched,
     bfloat16,
     combining,
@@ -42,7 +43,8 @@ from tritonsmith.verify.launches import arguments, warmed
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
-    for values in (conversions, loops, rewritten, bfloat16, float8, libdevice, combining, memo):
+    arithmetic = (conversions, approximations, bfloat16, float8)
+    for values in (*arithmetic, loops, rewritten, libdevice, combining, memo):
         values.install()
     running = Running(launches, language.install())
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.
