@@ -22,6 +22,7 @@ from tritonsmith.verify.interpreter import (
     combining,
     conversions,
     disguise,
+    extremes,
     float8,
     hints,
     language,
@@ -43,7 +44,7 @@ from tritonsmith.verify.launches import arguments, warmed
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
-    arithmetic = (conversions, approximations, bfloat16, float8)
+    arithmetic = (conversions, approximations, extremes, bfloat16, float8)
     for values in (*arithmetic, loops, rewritten, libdevice, combining, memo):
         values.install()
     running = Running(launches, language.install())
