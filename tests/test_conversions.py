@@ -35,6 +35,17 @@ def test_casts_to_short_integers_saturate_at_sixteen_bits(value: float, kind: st
     assert found.dtype == kind and int(found[0]) == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "kind", "expected"),
+    [
+        ("float32", "int32", 0), ("float16", "uint16", 0), ("float32", "int64", -(2**63)), ("float32", "uint64", 2**63),
+        ("float64", "int32", -(2**31)), ("float64", "uint32", 2**31), ("float64", "int8", 0),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_becomes_what_ptx_says(given: str, kind: str, expected: int) -> None:
+    assert int(saturated(np.array([np.nan], given), kind)[0]) == expected
+
+
 @pytest.mark.parametrize(("number", "right"), [("1.0", True), ("1.0 + 1e-12", True), ("1.001", False)])
 def test_a_number_given_to_a_launch_has_the_digits_of_float32(verifier: Verifier, number: str, right: bool) -> None:
     kernel = KERNEL.replace("n, BLOCK", "n, one, BLOCK").replace("2.0 *", "(2.0 if one == 1.0 else 3.0) *")

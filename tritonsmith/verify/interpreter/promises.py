@@ -2,8 +2,8 @@
 
 `tl.maximum`, `tl.minimum` and `tl.clamp` drop NaN unless they are told to propagate it (PTX ISA, "max"); of zeros see
 `extremes`. What may be reordered (`can_reorder`, `tl.view`, and `tl.cat` with it) is: elements lie with the threads
-that hold them, in no order that a kernel knows. An index of `tl.gather` must lie within the dimension, and below zero there
-is nothing. Of the precisions of products the interpreter knows fewer: those in parts of bfloat16 are let through.
+that hold them, in no order that a kernel knows. An index of `tl.gather` must lie within the dimension, and below zero
+there is nothing. Of the precisions of products the interpreter knows fewer: those in parts of bfloat16 are let through.
 """
 
 from collections.abc import Callable, Sequence
