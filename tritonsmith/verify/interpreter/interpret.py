@@ -36,6 +36,7 @@ from tritonsmith.verify.interpreter import (
     rewritten,
     shuffling,
     tuning,
+    undefined,
 )
 from tritonsmith.verify.interpreter.running import Running
 from tritonsmith.verify.interpreter.shadow import Shadow
@@ -44,7 +45,7 @@ from tritonsmith.verify.launches import arguments, warmed
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
-    arithmetic = (conversions, approximations, extremes, bfloat16, float8)
+    arithmetic = (conversions, undefined, approximations, extremes, bfloat16, float8)
     for values in (*arithmetic, loops, rewritten, libdevice, combining, memo):
         values.install()
     running = Running(launches, language.install())
