@@ -302,11 +302,51 @@ def test_of_many_atomic_additions_none_is_forgotten_by_a_reader(ticket: bool) ->
     for program in range(3):
         memory.shadow.begin(program, 3)
         if program < 2:
-            memory.shadow.atomic(*memory.at(0), 4, relaxed=True)
+            memory.shadow.atomic(*memory.at(0), 4, hears=False, tells=False)
         if program > 0 or ticket:
             memory.shadow.atomic(*memory.at(2), 4)
     memory.shadow.load(*memory.at(0), 4)
     assert ("race" in memory.rules()) is not ticket
+
+
+@pytest.mark.parametrize(
+    ("set_by", "waited_by", "races"),
+    [
+        ({}, {}, False),
+        ({"hears": False}, {"tells": False}, False),
+        ({"tells": False}, {}, True),
+        ({}, {"hears": False}, True),
+        ({"narrow": True}, {}, True),
+    ],
+    ids=["both", "release, acquire", "acquire", "awaited by release", "of one block"],
+)
+@pytest.mark.parametrize("volatile", [True, False])
+def test_an_atomic_orders_by_what_it_says(
+    set_by: dict[str, bool], waited_by: dict[str, bool], races: bool, volatile: bool
+) -> None:
+    """A program stores and sets a flag; another one waits for the flag and reads, volatile or not."""
+    memory = Memory()
+    memory.shadow.begin(0, 2)
+    memory.shadow.store(*memory.at(0), np.ones(1, np.float32), 4)
+    memory.shadow.atomic(*memory.at(2), 4, **set_by)
+    memory.shadow.begin(1, 2)
+    memory.shadow.atomic(*memory.at(2), 4, **waited_by)
+    memory.shadow.load(*memory.at(0), 4, volatile)
+    assert ("race" in memory.rules()) is races
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_volatile_load_hears_of_what_was_told_alone(tells: bool) -> None:
+    """A program stores and sets a flag by an atomic; another one looks at a row of flags, which is no race."""
+    memory = Memory()
+    memory.shadow.begin(0, 2)
+    memory.shadow.store(*memory.at(0), np.ones(1, np.float32), 4)
+    memory.shadow.atomic(*memory.at(2), 4, tells=tells)
+    memory.shadow.begin(1, 2)
+    memory.shadow.load(*memory.at(1, 2), 4, volatile=True)
+    assert memory.rules() == set()
+    memory.shadow.load(*memory.at(0), 4)
+    assert ("race" in memory.rules()) is not tells
 
 
 def test_an_access_is_seen_in_all_its_bytes() -> None:

@@ -100,15 +100,14 @@ def _atomics(running: Running) -> None:
 
     def atomic_cas(self, ptr, cmp, val, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         bytes_, lanes = width(ptr.get_element_ty()), np.ones_like(ptr.data, bool)
-        how = {"relaxed": _relaxed(rest), "narrow": _narrow(rest)}
-        if not running.watchers[-1].atomic(ptr.data, lanes, bytes_, **how).all():  # there is no mask for it
+        allowed = running.watchers[-1].atomic(ptr.data, lanes, bytes_, True, *_order(rest))
+        if not allowed.all():  # there is no mask for it
             return interpreter.TensorHandle(np.zeros_like(cmp.data), cmp.dtype.scalar)
         return _turned(cas(self, *map(_turned, (ptr, cmp, val)), *rest))
 
     def atomic_rmw(self, op, ptr, val, mask, *rest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         lanes, reads = np.broadcast_to(mask.data, ptr.data.shape), getattr(op, "name", "") != "XCHG"
-        how = width(ptr.get_element_ty()), reads, _relaxed(rest), _narrow(rest)
-        allowed = running.watchers[-1].atomic(ptr.data, lanes, *how)
+        allowed = running.watchers[-1].atomic(ptr.data, lanes, width(ptr.get_element_ty()), reads, *_order(rest))
         ptr, val, mask = map(_turned, (ptr, val, interpreter.TensorHandle(allowed, tl.int1)))
         kind = val.dtype.scalar
         if kind == tl.bfloat16:
@@ -130,11 +129,10 @@ def _turned(handle: interpreter.TensorHandle) -> interpreter.TensorHandle:
     return interpreter.TensorHandle(shuffling.other_lanes_first(handle.data), handle.dtype)
 
 
-def _relaxed(rest: Sequence[object]) -> bool:
-    """Whether an atomic's order, the last but one of its arguments, orders nothing."""
-    return len(rest) > 1 and getattr(rest[-2], "name", "") == "RELAXED"
-
-
-def _narrow(rest: Sequence[object]) -> bool:
-    """Whether an atomic's scope, the last of its arguments, is one block."""
-    return len(rest) > 1 and getattr(rest[-1], "name", "") == "CTA"
+def _order(rest: Sequence[object]) -> tuple[bool, bool, bool]:
+    """Whether an atomic hears, whether it tells, and whether it does so within one block only: by its order and its
+    scope, which are the last of its arguments (PTX ISA, "atom")."""
+    if len(rest) < 2:
+        return True, True, False
+    order, scope = (getattr(one, "name", "") for one in rest[-2:])
+    return order not in ("RELAXED", "RELEASE"), order not in ("RELAXED", "ACQUIRE"), scope == "CTA"

@@ -2,17 +2,39 @@
 
 Triton hands a launch's Python float to its kernel as a float32; the interpreter would keep Python's double, which is no
 tensor and takes the type of what it meets. A launch's truth is one bit there, for which the interpreter would make a
-number of 32 and refuse it. A float becomes an integer of 32 or 64 bits by PTX's `cvt` (PTX ISA, "cvt"):
-what is too large becomes the largest, and what is no number zero. A shift to the right leaves its operands as
-they are, where the interpreter changes them, and a sum of integers wraps. So does one of truths, of which two make
-none, where numpy's makes one.
+number of 32 and refuse it. A float becomes an integer by PTX's `cvt` (PTX ISA, "cvt"): what is too large becomes the
+largest, and what is no number mostly zero; 8 bits are what is left of 16, as Triton compiles it. A shift to the right
+leaves its operands as they are, where the interpreter changes them, and a sum of integers wraps. So does one of truths,
+of which two make none, where numpy's makes one.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import triton.language as tl
 from triton.runtime import interpreter
+
+
+def saturated(values: npt.NDArray[np.generic], kind: npt.DTypeLike, double: bool | None = None) -> npt.NDArray[Any]:
+    """Floats cut to integers as `cvt.rzi` does; to 8 bits by way of 16, of which those above are lost.
+
+    `double`, where the values do not tell, is whether they stand for float64: what is no number among those, and
+    everywhere in 64 bits, becomes the highest bit alone.
+    """
+    wanted = np.dtype(kind)
+    limits = np.iinfo(str(wanted) if wanted.itemsize > 1 else f"{wanted.kind}2")
+    found = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    least, most = found <= limits.min, found >= limits.max
+    data = np.where(least | most, 0.0, found).astype(limits.dtype)
+    data = np.where(least, limits.dtype.type(limits.min), data)
+    data = np.where(most, limits.dtype.type(limits.max), data)
+    wide = limits.bits == 64 or (values.dtype == np.float64 if double is None else double)
+    if wide and (none := np.isnan(values)).any():
+        highest = limits.min if limits.min else limits.max // 2 + 1
+        data = np.where(none, limits.dtype.type(highest), data)
+    return data.astype(wanted)
 
 
 def install() -> None:
@@ -39,13 +61,8 @@ def install() -> None:
 
     def cast_impl(self, src, dst_type):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         kind = dst_type.scalar
-        if src.dtype.scalar.is_floating() and kind.is_int() and kind.primitive_bitwidth >= 32:
-            limits = np.iinfo(interpreter._get_np_dtype(kind))
-            found = np.nan_to_num(src.data.astype(np.float64), nan=0.0)
-            least, most = found <= limits.min, found >= limits.max
-            data = np.where(least | most, 0.0, found).astype(limits.dtype)
-            data = np.where(least, limits.dtype.type(limits.min), data)
-            return interpreter.TensorHandle(np.where(most, limits.dtype.type(limits.max), data), kind)
+        if src.dtype.scalar.is_floating() and kind.is_int() and kind.primitive_bitwidth >= 8:
+            return interpreter.TensorHandle(saturated(src.data, interpreter._get_np_dtype(kind)), kind)
         return cast(self, src, dst_type)
 
     def create_ashr(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -16,11 +16,13 @@ from tritonsmith.verify.dynamic.cover import Tally
 from tritonsmith.verify.dynamic.observe import Launch, Launches, address, pointed, take_turns, tensors
 from tritonsmith.verify.interpreter import (
     accesses,
+    approximations,
     batched,
     bfloat16,
     combining,
     conversions,
     disguise,
+    extremes,
     float8,
     hints,
     language,
@@ -34,6 +36,7 @@ from tritonsmith.verify.interpreter import (
     rewritten,
     shuffling,
     tuning,
+    undefined,
 )
 from tritonsmith.verify.interpreter.running import Running
 from tritonsmith.verify.interpreter.shadow import Shadow
@@ -42,7 +45,8 @@ from tritonsmith.verify.launches import arguments, warmed
 
 def install(launches: Launches) -> None:
     """Put the shadow between the interpreter and memory, for this process."""
-    for values in (conversions, loops, rewritten, bfloat16, float8, libdevice, combining, memo):
+    arithmetic = (conversions, undefined, approximations, extremes, bfloat16, float8)
+    for values in (*arithmetic, loops, rewritten, libdevice, combining, memo):
         values.install()
     running = Running(launches, language.install())
     # Integers wrap on a GPU; the interpreter would stop there, at a quarter of its time.

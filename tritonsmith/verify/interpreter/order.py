@@ -15,9 +15,9 @@ _MAX_KNOWN = 1 << 24
 class Order:
     """What the programs of one launch have heard of each other, through atomics on single places.
 
-    Happens-before as in Flanagan and Freund 2009, section 2: a program's own time passes with each of its atomics, a
-    place remembers what those knew that used it, and a program knows what the places that it used remember. The
-    interpreter runs one program after the other, so only the present one's knowledge is held.
+    Happens-before as in Flanagan and Freund 2009, section 2: a program's own time passes with each atomic by which it
+    tells, a place remembers what those knew that told it, and a program knows what the places remember that it heard.
+    The interpreter runs one program after the other, so only the present one's knowledge is held.
     """
 
     def __init__(self) -> None:
@@ -32,6 +32,10 @@ class Order:
         """Another program begins, of so many."""
         self.program, self.time, self._programs = program, 0, programs
         self._known = None
+
+    def told(self, places: npt.NDArray[np.uint64]) -> list[int]:
+        """Which of the places remember anything."""
+        return [place for place in map(int, places.flat) if place in self._places] if self._places else []
 
     def hear(self, place: int) -> None:
         """The present program learns what a place remembers."""

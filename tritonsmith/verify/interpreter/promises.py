@@ -1,17 +1,20 @@
 """Operations of which the interpreter gives more than Triton promises, as a GPU may have them.
 
-`tl.maximum`, `tl.minimum` and `tl.clamp` drop NaN unless they are told to propagate it (PTX ISA, "max"). What may be
-reordered (`can_reorder`, `tl.view`, and `tl.cat` with it) is: elements lie with the threads that hold them, in no order
-that a kernel knows. An index of `tl.gather` must lie within the dimension, and below zero there is nothing. Of the
-precisions of products the interpreter knows fewer: those in parts of bfloat16 are let through.
+`tl.maximum`, `tl.minimum` and `tl.clamp` drop NaN unless they are told to propagate it (PTX ISA, "max"); of zeros see
+`extremes`. What may be reordered (`can_reorder`, `tl.view`, and `tl.cat` with it) is: elements lie with the threads
+that hold them, in no order that a kernel knows. An index of `tl.gather` must lie within the dimension, and below zero
+there is nothing. Of the precisions of products the interpreter knows fewer: those in parts of bfloat16 are let through.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
+
+from tritonsmith.verify.interpreter import extremes
 
 _IN_PARTS = ("bf16x3", "bf16x6")
 
@@ -24,14 +27,20 @@ def install(note: Callable[[str, str], None]) -> None:
     gather, reshape = builder.create_gather, builder.create_reshape
 
     def create_maxnumf(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return self.binary_op(lhs, rhs, np.fmax)
+        return self.binary_op(lhs, rhs, extremes.maximum)
 
     def create_minnumf(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return self.binary_op(lhs, rhs, np.fmin)
+        return self.binary_op(lhs, rhs, extremes.minimum)
+
+    def create_maximumf(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return self.binary_op(lhs, rhs, partial(extremes.maximum, of=np.maximum))
+
+    def create_minimumf(self, lhs, rhs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return self.binary_op(lhs, rhs, partial(extremes.minimum, of=np.minimum))
 
     def create_clampf(self, arg, low, high, propagate):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         if getattr(propagate, "name", "") == "ALL":
-            return self.ternary_op(arg, low, high, np.clip)
+            return create_minimumf(self, create_maximumf(self, arg, low), high)
         return create_minnumf(self, create_maxnumf(self, arg, low), high)
 
     def create_gather(self, src, indices, axis):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
@@ -53,6 +62,7 @@ def install(note: Callable[[str, str], None]) -> None:
         return TensorHandle(np.concatenate([lhs.data, rhs.data])[::-1].copy(), lhs.dtype.scalar)
 
     builder.create_maxnumf, builder.create_minnumf = create_maxnumf, create_minnumf  # type: ignore
+    builder.create_maximumf, builder.create_minimumf = create_maximumf, create_minimumf  # type: ignore
     builder.create_clampf, builder.create_gather = create_clampf, create_gather  # type: ignore
     builder.create_reshape, builder.create_cat = create_reshape, create_cat  # type: ignore
 

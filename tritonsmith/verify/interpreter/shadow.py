@@ -145,11 +145,11 @@ class Shadow:
     def load(self, pointers: Addresses, mask: Lanes, width: int, volatile: bool = False) -> Lanes:
         """Note a load of `width` bytes at each unmasked pointer; returns the mask of the allowed ones.
 
-        A volatile one waits for what an atomic sets: it hears what the setter knew.
+        A volatile one may wait for what atomics set: it hears what those told that told something.
         """
         allowed, parts = self._split(pointers, mask, width, "load")
         if volatile:
-            self._heard(pointers, mask)
+            self._waited(pointers, mask)
         program, time = self.order.program, self.order.time
         for region, lanes, at, width in parts:
             self._initialised(region, at, width)
@@ -158,9 +158,9 @@ class Shadow:
                 self._crossed(region, pointers, self.threads.loaded(region.start, pointers, lanes), _READS)
             reader = region.reader[at]
             self.launch.bytes_loaded += width * distinct(at[reader == NOBODY])
-            if not volatile or not self.atomics:  # no flag that it could have waited for
-                writer = self._apart(region.writer, region.writers, at)
-                self._race(region, at, writer, "reads what program {} writes")
+            # Others' atomics may be under way while a volatile load looks; their stores may not.
+            writer = self._stored(region, at) if volatile else self._apart(region.writer, region.writers, at)
+            self._race(region, at, writer, "reads what program {} writes")
             alone = (reader == NOBODY) | (reader == program)
             region.reader[at] = np.where(alone, program, SEVERAL)
             if region.readers is not None:
@@ -199,29 +199,28 @@ class Shadow:
         mask: Lanes,
         width: int,
         reads: bool = True,
-        relaxed: bool = False,
+        hears: bool = True,
+        tells: bool = True,
         narrow: bool = False,
     ) -> Lanes:
-        """Note an atomic access; through one of a single place programs may order themselves, if it is not `relaxed`.
+        """Note an atomic access; through those of a single place programs may order themselves: one that `hears` (it
+        acquires) behind one that `tells` (it releases).
 
         An exchange does not use what lay there: `reads` is false. A `narrow` one is atomic for its own program only.
         """
-        relaxed |= narrow
+        alone = pointers.size == 1 and bool(mask.all()) and not narrow
         for region in self._regions.values():
             region.timed(self._sets)
         self.threads.meet()
         self.atomics = True
         allowed, parts = self._split(pointers, mask, width, "atomic")
-        if not relaxed:
-            self._heard(pointers, mask)
+        if alone and hears:
+            self.order.hear(int(pointers.flat[0]))
         if not parts:
             self.aimed(pointers)
         for region, _, at, width in parts:
             self._launches.written.add(region.start)
-            if region.storer is not None and region.stored is not None:
-                other = self.order.apart(region.storer[at], region.stored[at])
-                storer = np.where(other, region.storer[at], NOBODY)
-                self._race(region, at, storer, "has an atomic where program {} stores")
+            self._race(region, at, self._stored(region, at), "has an atomic where program {} stores")
             if narrow:
                 writer = self._apart(region.writer, region.writers, at)
                 self._race(region, at, writer, "has an atomic of its own block's scope where program {} writes")
@@ -232,13 +231,21 @@ class Shadow:
             if reads:
                 self._initialised(region, at, width)
             initialise(region, at, width)
-        if not relaxed and pointers.size == 1 and bool(mask.all()):
+        if alone and tells:
             self.order.tell(int(pointers.flat[0]))
         return allowed
 
-    def _heard(self, pointers: Addresses, mask: Lanes) -> None:
-        if pointers.size == 1 and bool(mask.all()):
-            self.order.hear(int(pointers.flat[0]))
+    def _waited(self, pointers: Addresses, mask: Lanes) -> None:
+        """Hear of each place that was told of."""
+        for place in self.order.told(pointers[mask]):
+            self.order.hear(place)
+
+    def _stored(self, region: Region, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """For each byte who stored there last, not atomically, if the present program has not heard of it."""
+        if region.storer is None or region.stored is None:  # no atomic yet: all that wrote have stored
+            return self._apart(region.writer, region.writers, at)
+        storer = region.storer[at]
+        return np.where(self.order.apart(storer, region.stored[at]), storer, NOBODY)
 
     def _apart(
         self, last: npt.NDArray[np.int32], sets: Sets | None, at: npt.NDArray[np.int64]
