@@ -6,6 +6,7 @@ It knows what a runner holds, so that nothing is built or compiled twice. Decide
 import math
 import secrets
 import time
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -332,11 +333,25 @@ class Forwards:
         with self._room.beside():
             return self._talk.ask(self.mode, {"do": "forward"}, inputs, bytes_of(truth), here=on_host(truth))
 
-    def retrain(self, weights: Weights, moved: bool = False) -> list[str]:
+    def retrain(
+        self, weights: Weights, moved: bool = False, only: Collection[str] | None = None, times: int = 1
+    ) -> list[str]:
         """Give the candidate's weights other contents; the names of those that it has. See `process.retrained`."""
         tree = {name: list(row) for name, row in weights.items()}
-        found = self._talk.ask(self.mode, {"do": "retrain", "moved": moved}, tree)[0].get("found")
+        header: dict[str, object] = {"do": "retrain", "moved": moved, "times": times}
+        header["only"] = sorted(only) if only is not None else None
+        found = self._talk.ask(self.mode, header, tree)[0].get("found")
         return [name for name in weights if name in found] if isinstance(found, list) else []
+
+    def second(self, header: dict[str, object], tree: dict[str, object], alone: bool = False) -> None:
+        """Construct another model beside the candidate's, which is called from here on; `plan` makes what is needed.
+        `alone`: where the candidate's module has seen no other one."""
+        source = {"source": self._source} if alone else {}
+        self._talk.ask(self.mode, {"do": "second", **header, **source}, tree)
+
+    def first_again(self) -> None:
+        """Have the candidate's first model called again."""
+        self._talk.ask(self.mode, {"do": "second", "back": True})
 
     def put_back(self, piece: int, truth: numerics.Truth) -> Answer:
         """Call the candidate once more on what it was called on last, a piece of its memory as it was before."""

@@ -1,5 +1,5 @@
 """One model of a candidate used on: on more rows than those of its first call, on values of other kinds, and with other
-weights.
+weights: all at once, and one by one (`one_by_one`). And beside another model of it (`beside`).
 
 A model is built once; then its batches differ, and it is trained. What a forward keeps of its first call is old then: a
 size, memory of that size, a mask, a number, a row's maximum, what it made of a weight. Held against it is only what
@@ -17,9 +17,11 @@ from tritonsmith.tasks.values import Values
 from tritonsmith.tasks.variants import Variant
 from tritonsmith.types import Finding, Task
 from tritonsmith.verify import numerics
+from tritonsmith.verify.beside import Beside
 from tritonsmith.verify.conversation import RunnerFailed
 from tritonsmith.verify.dynamic import conduct, observe, replay
 from tritonsmith.verify.forwards import Answer, Forwards
+from tritonsmith.verify.one_by_one import OneByOne, Pair
 from tritonsmith.verify.reference.by_name import Weights
 from tritonsmith.verify.reference.given import Fails, Reuse
 from tritonsmith.verify.watching import Watching
@@ -34,8 +36,6 @@ _KINDS: tuple[tuple[str, Values], ...] = (
 )
 _FIRST = "positive values"
 """What a model may be called on first, which has nothing in it that others must be looked through for."""
-Pair = tuple[list[object], numerics.Truth]
-"""Inputs with what the reference answers to them."""
 
 
 def unlike(task: Task, larger: Task) -> list[Variant]:
@@ -63,6 +63,7 @@ class Reused:
 
     def __init__(self, forwards: Forwards, eyes: Watching) -> None:
         self._forwards, self._eyes = forwards, eyes
+        self._one_by_one, self._beside = OneByOne(forwards, self._right), Beside(forwards, self._right)
 
     def findings(self, variant: Variant, contents: list[Pair], larger: Task) -> list[Finding]:
         """What is held against it; `contents` are what it was right on, one after the other on the same storage, and
@@ -70,6 +71,7 @@ class Reused:
         reuse = self._forwards.draws.reuse(variant, contents[0][0], contents[-1][0])
         findings = self._written_over(variant, contents[0]) or self._more_rows(variant, reuse, contents[0])
         findings = findings or self._weights(variant, reuse, *contents[0])
+        findings = findings or self._beside.findings(variant, contents)
         return findings or self._unlike(variant, contents[0], larger)
 
     def _written_over(self, variant: Variant, known: Pair) -> list[Finding]:
@@ -120,7 +122,7 @@ class Reused:
         return None if isinstance(material, Fails) or not material.usable else (material.inputs, material.truth)
 
     def _weights(self, variant: Variant, reuse: Reuse, inputs: list[object], truth: numerics.Truth) -> list[Finding]:
-        """Give its weights other contents where they lie, then the first ones in other memory."""
+        """Give its weights other contents where they lie, then the first ones in other memory; then one by one."""
         weights, answer = reuse.weights, reuse.trained
         found = self._forwards.retrain(weights) if answer is not None else []
         if found != list(weights):
@@ -134,11 +136,18 @@ class Reused:
             self._forwards.retrain(weights)
             return self._forwards.anew(inputs, expected)
 
-        if not self._right(lambda: self._forwards.anew(inputs, expected), expected):
-            return [conduct.STALE] if self._right(changed, expected, variant) else []
-        back = Weights({name: (now, before) for name, (before, now) in weights.items()})
-        self._forwards.retrain(back, moved=True)
-        return [] if self._right(lambda: self._forwards.anew(inputs, truth), truth) else [conduct.STALE]
+        as_before = partial(self._forwards.anew, inputs, truth)
+        if self._right(partial(self._forwards.anew, inputs, expected), expected):
+            back = Weights({name: (now, before) for name, (before, now) in weights.items()})
+            self._forwards.retrain(back, moved=True)
+            if not self._right(as_before, truth):
+                return [conduct.STALE]
+        elif self._right(changed, expected, variant):
+            return [conduct.STALE]
+        # A view that was kept is one of the old memory; or its constructor prepared something, of some weights maybe.
+        if not self._right(as_before, truth, variant):
+            return []
+        return self._one_by_one.findings(variant, weights, (inputs, truth))
 
     def _right(self, call: Callable[[], Answer], truth: numerics.Truth, built: Variant | None = None) -> bool:
         """Whether a call's answer is right, and nothing it does a finding; `built`: of a model that is built for it."""

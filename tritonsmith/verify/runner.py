@@ -13,7 +13,7 @@ import torch
 
 from tritonsmith.verify import sizing
 from tritonsmith.verify.dynamic import sampled
-from tritonsmith.verify.process import backend, carrying, clocked, lowering, raised, retrained, sizeless, wire
+from tritonsmith.verify.process import backend, carrying, clocked, lowering, raised, retrained, second, sizeless, wire
 from tritonsmith.verify.process.session import Answer, Session
 
 
@@ -31,6 +31,7 @@ def main(channel: socket.socket) -> None:
         "forward": session.forward,
         "often": session.often,
         "retrain": partial(retrained.answer, session),
+        "second": partial(second.answer, session),
         "compile": session.compile,
         "whole": partial(sizeless.whole, session),
         "cover": partial(sizeless.cover, session),

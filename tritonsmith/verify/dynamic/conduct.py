@@ -344,6 +344,11 @@ STALE = Finding(
     message="after a first call the model's weights were given other contents, as training and loading do, and the "
     "answer is not that of these weights: forward keeps what it made of the old ones; make it anew in each call",
 )
+SHARED = Finding(
+    rule="cache",
+    message="another ModelNew was constructed, with other weights or arguments, and one of the two gives a wrong "
+    "answer beside the other: a class or a module keeps what is one model's; keep it in `self`",
+)
 
 
 def did_otherwise(seen: Mapping[str, object]) -> list[Finding]:

@@ -18,12 +18,15 @@ Rows = Mapping[str, tuple[torch.Tensor, torch.Tensor]]
 
 def answer(session: Session, header: dict[str, object], tree: wire.Tree) -> Answer:
     """Change weights, and tell by the reference's names which were found. `moved`: they lie elsewhere afterwards, and
-    their versions do not tell; else they lie where they lay, and these do."""
+    their versions do not tell; else they lie where they lay, and these do. `only`: names of those that are changed, in
+    so many steps (`times`)."""
     if session.model is None or not isinstance(tree, dict):
         raise RuntimeError("nothing is built")
     rows = {name: (row[0], row[1]) for name, row in tree.items()}  # type: ignore[index]
     found = places(session.model, rows)  # type: ignore[arg-type]
-    for name, tensor in found.items():
+    only, times = header.get("only"), int(str(header.get("times", 1)))
+    changed = [name for name in found if not isinstance(only, list) or name in only]
+    for name, tensor in [(name, found[name]) for name in changed for _ in range(times)]:
         (_moved if header.get("moved") else _written)(tensor, rows[name][1])  # type: ignore[arg-type]
     return {"found": list(found)}, None
 

@@ -53,6 +53,8 @@ class Session:
         self.mode = "interpret"
         self.module: ModuleType | None = None
         self.model: nn.Module | None = None
+        self.aside: nn.Module | None = None
+        """The other one of two models; see `second`."""
         self.launches = observe.Launches()
         self.held: list[Sequence[object]] = []
         self.outputs: list[object] = []
@@ -122,7 +124,7 @@ class Session:
 
     def reset(self, _: dict[str, object], __: wire.Tree) -> Answer:
         """Forget the candidate, so that the next one finds the process as this one did."""
-        self.module = self.model = self._plan = None
+        self.module = self.model = self.aside = self._plan = None
         self.launches.clear()
         self.launches.settled.clear()
         self._memory = Kept()
@@ -201,7 +203,7 @@ class Session:
         """
         if self.module is None or not isinstance(tree, dict):
             raise RuntimeError("nothing is loaded")
-        self.model = self._plan = None
+        self.model = self.aside = self._plan = None
         self._memory, self._counters = Kept(), Counters()
         loaded = self._built(header, tree)
         if self.mode == "cuda":

@@ -224,6 +224,10 @@ class Draws:
         model = self._plain(variant)
         return in_precision(model, variant.dtype) if variant.dtype is not None else model
 
+    def under_seed(self, variant: Variant, seed: int) -> nn.Module:
+        """The reference with the weights of another seed."""
+        return self._constructed(variant, seed).to(self.device(variant))
+
     def _constructed(self, variant: Variant, seed: int) -> nn.Module:
         """The reference where candidates are constructed: the same seed gives others elsewhere."""
         return TaskModule.of(variant.task).model(seed, self._supply.hosting.device)
