@@ -141,7 +141,7 @@ class Watching:
         for piece in range(min(conduct.pieces(seen), kept.MOST)):
             _, output = self._forwards.put_back(piece, truth)
             if numerics.compare(truth, output, "memory of the call before") is not None:
-                return [conduct.KEPT]
+                return [conduct.HANGS]
         return []
 
 

@@ -305,7 +305,7 @@ def pieces(seen: Mapping[str, object]) -> int:
     return _count(seen, "pieces")
 
 
-KEPT = Finding(
+HANGS = Finding(
     rule="cache",
     message="the answer hangs on memory that forward keeps: it is wrong where that holds what it held before the call",
 )
