@@ -190,9 +190,15 @@ class OwnSizes:
     def _held(self, own: Mapping[str, object]) -> Outcome:
         """Values at sizes at which comparisons come out as they did at the task's own sizes alone; what no size shows
         may be held against it. One that is too slow there, or turns them down, is let be."""
+        full, bound = self._prepared().full, self._bound()
+        if unseen.unseen(own) and not own.get("compared_before"):
+            # A new runner knows nothing of what was compared in the last one.
+            outcome = self._compare(Variant(_HOLDS, full.task, fresh_seed=True, brief=True, patient=True))
+            if outcome is None or not outcome.ok:
+                return outcome or Outcome(True)
+            own = self._forwards.cover(self._task)
         if not (wanted := unseen.unseen(own)):
             return Outcome(True)
-        full, bound = self._prepared().full, self._bound()
         whole = [one.task for one in lengths.lengths(self._task, full, bound)]
         for task in [full.task, *whole, *reversed(lengths.parts(self._task, full, bound))][:_PARTS_HELD]:
             seen = self._forwards.cover(task)
