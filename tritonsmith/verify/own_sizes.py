@@ -1,7 +1,8 @@
 """What a candidate does at the task's own sizes, where the interpreter computes no value of a whole forward.
 
 Its answer must look like the reference's, leave alone what that one leaves alone and be stored to in every part, and
-loops that go round there must have been compared at a size where they do. On a GPU values tell all that.
+loops that go round there, and conditions that hold there, must have been compared at a size where they do: see
+`unseen` for those that no size shows. On a GPU values tell all that.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from tritonsmith.types import Finding, Mismatch, Task
 from tritonsmith.verify import numerics
 from tritonsmith.verify.compiling import Compiling
 from tritonsmith.verify.conversation import rows
-from tritonsmith.verify.dynamic import conduct, outlines
+from tritonsmith.verify.dynamic import conduct, outlines, unseen
 from tritonsmith.verify.dynamic.observe import tensors
 from tritonsmith.verify.forwards import Forwards
 from tritonsmith.verify.funnel import Outcome, refused, wrong
@@ -26,6 +27,7 @@ from tritonsmith.verify.watching import Watching
 
 _TURNS = "a size at which loops go round"
 _REST = "a size at which loops go round and leave a rest, rising values"
+_HOLDS = "a size at which a condition holds"
 _SOME = "some programs at the task's own sizes"
 _FLOPS, _ELEMENTS = 140_000_000_000, (1 << 26) + (1 << 20)
 """What a reference may cost that is run at the task's own sizes on a processor, in both precisions."""
@@ -38,6 +40,8 @@ _EVERY, _EVERY_S = 2.5, 6.0
 _PARTS_S, _DOUBTS_S = 4.0, 30.0
 """The same where some programs tell nothing, for atomics make the answer, and where what they tell is wrong and may be
 a part of what is to come: who is not seen to its end is accepted, on a slow processor too."""
+_PARTS_HELD, _SPARE_S = 7, 25.0
+"""Sizes that are looked at for one whose conditions held nowhere yet, and seconds that it must have left to be run."""
 _PARTS, _AFFORDED = 12, 4.0
 """Sizes that are looked at for a candidate whose loops went round once, and seconds that its programs may take there:
 as `cover` counts them, without the checks of memory."""
@@ -74,12 +78,15 @@ class OwnSizes:
             return wrong(mismatch)
         findings = conduct.less_precise(self._compiling.launched or [], rows(seen, "launches")) or self._touches()
         findings = findings or self._counts()
-        if findings or self._cuda or self._prepared().full.cap is None or not runs_without_data(self._task):
+        if findings or self._cuda or self._prepared().full.cap is None or not elements(self._task.source):
             return refused(findings) if findings else Outcome(True)
         own = self._forwards.cover(self._task)
+        if not runs_without_data(self._task):  # and the candidate does perhaps
+            return self._held(own)
         if findings := self._uncovered(own):
             return refused(findings)
         outcome = self._turned(own)
+        outcome = self._held(own) if outcome.ok else outcome
         return self._right_there(own) if outcome.ok and self._values else outcome
 
     def _right_there(self, own: Mapping[str, object]) -> Outcome:
@@ -181,6 +188,33 @@ class OwnSizes:
             if not wanted:
                 break
         return Outcome(True)
+
+    def _held(self, own: Mapping[str, object]) -> Outcome:
+        """Values at sizes at which comparisons come out as they did at the task's own sizes alone; what no size shows
+        may be held against it. One that is too slow there, or turns them down, is let be."""
+        full, bound = self._prepared().full, self._bound()
+        if unseen.unseen(own) and not own.get("compared_before"):
+            # A new runner knows nothing of what was compared in the last one.
+            outcome = self._compare(Variant(_HOLDS, full.task, fresh_seed=True, brief=True, patient=True))
+            if outcome is None or not outcome.ok:
+                return outcome or Outcome(True)
+            own = self._forwards.cover(self._task)
+        if not (wanted := unseen.unseen(own)):
+            return Outcome(True)
+        whole = [one.task for one in lengths.lengths(self._task, full, bound)]
+        for task in [full.task, *whole, *reversed(lengths.parts(self._task, full, bound))][:_PARTS_HELD]:
+            seen = self._forwards.cover(task)
+            if (rest := unseen.without(wanted, seen)) == wanted:
+                continue
+            if task is not full.task and self._forwards.left > _SPARE_S:
+                outcome = self._compare(Variant(_HOLDS, task, fresh_seed=True, brief=True, patient=True))
+                if outcome is not None and not outcome.ok:
+                    return outcome
+            wanted = rest
+            if not wanted:
+                break
+        findings = unseen.hard_coded(own, wanted, unseen.named(self._task.source))
+        return refused(findings) if findings else Outcome(True)
 
     def _with_a_rest(self, part: Task, wanted: Mapping[str, int]) -> Outcome:
         """Values where a loop's last round is no whole one, and what it meets there is larger than what came before."""

@@ -5,11 +5,11 @@ launch are interpreted with nothing in memory, and what they would store is coun
 grid stores no more than so many times as much as the share of those that do. Memory that nothing wrote is no answer, so
 an output in memory that `torch.empty` gave must be stored whole. A launch that is slow, whose programs differ, or that
 goes by values, or by what an atomic found, is not counted, and an output that it might write to is not judged. Where
-they store is
-noted too: programs that come by the same places again and again, or end early but for the first ones, leave a part of
-an output out, whatever memory it is. So is where they read or write outside of a tensor's memory, as by an offset that
-32 bits do not hold; the last program has the largest and is always run, and first of all at both ends of its loops, for
-of long ones there may be no time. Not seen is where a program comes late in a loop of another kind (`while`).
+they store is noted too: programs that come by the same places again and again, or end early but for the first ones,
+leave a part of an output out, whatever memory it is. So is where they read or write outside of a tensor's memory, as by
+an offset that 32 bits do not hold, and what they compare (see `comparisons`). The last program has the largest offsets
+and is always run, and first of all at both ends of its loops, for of long ones there may be no time. Not seen is where
+a program comes late in a loop of another kind (`while`).
 Runs beside the candidate; judges nothing: see `conduct`.
 """
 
@@ -31,7 +31,8 @@ from triton.runtime.jit import mangle_type
 from tritonsmith.verify.dynamic.conduct import OVERFLOWS, PARTS
 from tritonsmith.verify.dynamic.observe import tensors
 from tritonsmith.verify.interpreter import recorded
-from tritonsmith.verify.interpreter.loops import passes
+from tritonsmith.verify.interpreter.comparisons import Followed, Outcomes, Place, comparisons
+from tritonsmith.verify.interpreter.loops import counts_alone, passes
 
 _PROGRAMS, _LEAST = 32, 12
 """Programs of a launch that are run, and how many must be for it to count."""
@@ -156,9 +157,11 @@ class Tally:
 
 
 class Cover:
-    """The launches of one forward; `seed` is told by the judge, so that nobody knows which programs are run."""
+    """The launches of one forward; `seed` is told by the judge, so that nobody knows which programs are run. `known` is
+    what comparisons gave in forwards on values."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, known: Mapping[Place, Outcomes]) -> None:
+        self._known = known
         self._draw = np.random.default_rng(seed)
         self._numbers: dict[int, int] = {}
         self._held: list[torch.Tensor] = []
@@ -215,21 +218,23 @@ class Cover:
         grid = (*(int(one) for one in size), 1, 1)[:3]  # type: ignore[union-attr]
         count, found = math.prod(grid), []
         passes.programs(executor.fn, count)
+        comparisons.launch(self._known)
         # The last one first, whatever time there is: its addresses are the largest.
         chosen, ran = [*self._drawn(count, _PROGRAMS, {count - 1}), count - 1], set[int]()
         scope, program = interpreter._patch_lang(executor.fn), recorded.Programs(executor.fn)
         try:
             interpreter.interpreter_builder.set_grid_dim(*grid)
-            if max(self._sizes.values(), default=0) > OVERFLOWS:
+            if max(self._sizes.values(), default=0) > OVERFLOWS or counts_alone(executor.fn):
                 # Not `program`, which would do again without the middle of its loops what it did so once.
                 self._at_ends(recorded.Programs(executor.fn), count - 1, grid, bound, tally)
             began, allowed = time.thread_time(), _LAUNCH_S
             while chosen and time.thread_time() - began < allowed:
                 before, place = time.thread_time(), chosen.pop()
-                self._one(program, place, grid, bound)
+                compared = self._one(program, place, grid, bound)
                 found.append(tally.stored)
                 ran.add(place)
                 self._stray(program, place, grid, bound, tally)
+                self._compare(compared, program, place, grid, bound, tally)
                 if time.thread_time() - before > _SLOW_S and len(found) > 1:
                     raise Unknown
                 uneven = len({*map(frozenset, found)}) > 1
@@ -249,10 +254,41 @@ class Cover:
         drawn = range(count) if count <= most else map(int, self._draw.integers(count, size=most - 2))
         return sorted({0, *drawn} - without, key=lambda _: self._draw.random())
 
-    def _one(self, program: recorded.Programs, place: int, grid: tuple[int, ...], bound: Mapping[str, object]) -> None:
+    def _one(
+        self, program: recorded.Programs, place: int, grid: tuple[int, ...], bound: Mapping[str, object]
+    ) -> dict[Place, Followed]:
+        """Run a program; what it compares."""
         x, rest = divmod(place, grid[1] * grid[2])
         interpreter.interpreter_builder.set_grid_idx(x, *divmod(rest, grid[2]))
-        program(**bound)
+        with comparisons.followed() as compared:
+            program(**bound)
+        return compared
+
+    def _compare(
+        self,
+        compared: Mapping[Place, Followed],
+        program: recorded.Programs,
+        place: int,
+        grid: tuple[int, ...],
+        bound: Mapping[str, object],
+        tally: Tally,
+    ) -> None:
+        """Keep what a program compared that was just run; outcomes that are new only if it compares the same whatever
+        it reads."""
+        again: Mapping[Place, Followed] | None = {}
+        if new := comparisons.new(compared):
+            tally.fill, regions = self._draw, {number: set(found) for number, found in tally.regions.items()}
+            try:
+                again = self._one(program, place, grid, bound)
+            except TimeoutError:
+                raise
+            except Exception:  # the kernel's own code, on other numbers
+                again = None
+            finally:
+                tally.fill, tally.regions = None, regions
+        # What hangs neither on memory nor on the program's place is not compared again; see `recorded`.
+        by_values = {at for at in new if again is None or (at in again and again[at].digest != compared[at].digest)}
+        comparisons.add(compared, by_values)
 
     def _at_ends(
         self,
@@ -262,13 +298,18 @@ class Cover:
         bound: Mapping[str, object],
         tally: Tally,
     ) -> None:
-        """Note offsets that 32 bits do not hold, at both ends of each loop. What a loop carries from round to round is
-        then less than it would be, so nothing else is known of such a program."""
+        """Note offsets that 32 bits do not hold, and what is compared, at both ends of each loop. What a loop carries
+        from round to round is then less than it would be, so nothing else is known of such a program."""
         passes.ends = _ENDS
         try:
-            self._one(program, place, grid, bound)
+            compared = self._one(program, place, grid, bound)
             tally.strays = [one for one in tally.strays if one.offset < 0 and one.size > OVERFLOWS]
             self._stray(program, place, grid, bound, tally)
+            self._compare(compared, program, place, grid, bound, tally)
+        except TimeoutError:
+            raise
+        except Exception:  # the kernel's own code, on what its loops never carry; the whole is run yet
+            pass
         finally:
             passes.ends = 0
             tally.regions.clear()

@@ -28,6 +28,7 @@ from tritonsmith.verify.dynamic.observe import Launches, address, tensors
 from tritonsmith.verify.dynamic.outlines import outline
 from tritonsmith.verify.dynamic.staying import Stored
 from tritonsmith.verify.interpreter import recorded, shuffling
+from tritonsmith.verify.interpreter.comparisons import comparisons
 from tritonsmith.verify.interpreter.loops import passes
 from tritonsmith.verify.launches.device import on_device
 from tritonsmith.verify.process import wire
@@ -62,7 +63,7 @@ def forward(session: "Session", header: dict[str, object], tree: wire.Tree) -> "
     if session.model is None or session.mode != "interpret":
         raise RuntimeError("nothing is built")
     session.launches.clear()
-    known = passes.taken()
+    known, compared = passes.taken(), comparisons.taken()
     every = float(str(header["every"]))
     sample = session.launches.sample = Sample(session.launches, int(str(header["programs"])), every)
     seconds = max(_FORWARD_S, every + _BESIDE_S)
@@ -76,7 +77,7 @@ def forward(session: "Session", header: dict[str, object], tree: wire.Tree) -> "
     except Exception:  # the candidate's, or what there is nothing to be told of
         return {"told": False}, None
     finally:
-        session.launches.sample, passes.most = None, known
+        session.launches.sample, passes.most, comparisons.most = None, known, compared
         session.launches.clear()
     if every:
         return {"told": True}, output

@@ -20,7 +20,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from tritonsmith.verify.dynamic.observe import Launches
 from tritonsmith.verify.interpreter.accesses import width
-from tritonsmith.verify.interpreter.recorded import ELEMENTWISE, Form, Recorder, Step
+from tritonsmith.verify.interpreter.recorded import ELEMENTWISE, NOTED, Form, Recorder, Step
 from tritonsmith.verify.interpreter.shadow import Shadow
 from tritonsmith.verify.interpreter.together import Meet, Together
 
@@ -130,6 +130,8 @@ def act_of(step: Step) -> Act | None:
         # Of other shapes in one program numpy might find another way to put them together in many.
         alike = all(shape in ((), step.form.made[0].shape) for shape in step.form.given)
         return (lambda now, args, form: operate(*args)) if alike else None
+    if name == NOTED:
+        return lambda now, args, form: operate(*args)
     if (find := getattr(operate, "rows", None)) is not None:
         rows = find()
         return None if rows is None else lambda now, args, form: _by_rows(now, rows, args, form)

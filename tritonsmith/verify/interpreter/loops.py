@@ -27,13 +27,14 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
+from tritonsmith.verify.interpreter import comparisons
 from tritonsmith.verify.process.loading import CANDIDATE
 
 _COUNTED, _COUNTS, _GONE = "range of a kernel", "counts in scalars", "variable of a loop that is over"
 _ROUNDS, _ENTERED, _AGAIN = "rounds of a loop", "start of a loop", "condition of a loop"
 _JOINED, _NEGATED, _CHOSEN = "and or or of a kernel", "not of a kernel", "one of two in a kernel"
 _GIVEN, _EXTREME = "what a kernel's name is given", "max or min of a kernel"
-_TOLD = "what a kernel's name is given and said to be"
+_TOLD, _COMPARED = "what a kernel's name is given and said to be", "comparison of a kernel"
 """Names that no source can spell: Triton leaves what a candidate's module defines as it is."""
 _RANGE, _STATIC = tl.core.range, tl.core.static_range
 """What counts besides Python's `range`; the interpreter puts that into their places."""
@@ -58,6 +59,12 @@ class Rounds:
 def counts(function: object) -> bool:
     """Whether a loop over what a function counts has a variable that is known when the kernel runs alone."""
     return function is range or function is _RANGE
+
+
+def counts_alone(kernel: FunctionType) -> bool:
+    """Whether a rewritten kernel's loops, of which it has some, all count, as far as they are in its own text."""
+    names = kernel.__code__.co_names
+    return _ROUNDS in names and _AGAIN not in names
 
 
 def counted(function: object, *bounds: Any, **options: Any) -> Rounds:  # noqa: ANN401
@@ -209,6 +216,15 @@ class _Loops(interpreter.ASTTransformer):
             return node
         return ast.copy_location(_call(_EXTREME, node.func, *node.args), node)
 
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """A comparison of two numbers, whose outcomes are noted."""
+        node = cast(ast.Compare, self.generic_visit(node))
+        kind = type(node.ops[0]).__name__
+        if len(node.ops) > 1 or kind not in comparisons.OPERATORS:
+            return node
+        place = ast.Constant(kind), ast.Constant(node.col_offset)
+        return ast.copy_location(_call(_COMPARED, *place, node.left, *node.comparators), node)
+
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.AST]:
         """Count otherwise, and leave nothing behind; bounds and body are gone over as ever."""
         called = node.iter
@@ -308,7 +324,7 @@ def install() -> None:
     named: dict[str, Callable[..., object]] = {
         _COUNTED: counted, _COUNTS: counts, _GONE: gone, _ROUNDS: passes.rounds, _ENTERED: passes.entered,
         _AGAIN: passes.again, _JOINED: joined, _NEGATED: negated, _CHOSEN: chosen, _GIVEN: given, _EXTREME: extreme,
-        _TOLD: told,
+        _TOLD: told, _COMPARED: comparisons.compared,
     }  # fmt: skip
     for name, function in named.items():
         setattr(interpreter, name, function)  # its globals are among a kernel's

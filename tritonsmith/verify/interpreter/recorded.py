@@ -329,6 +329,18 @@ def whole(name: str, operate: Callable[..., Any], rows: Callable[[], object] | N
     return call
 
 
+NOTED = "noted"
+"""The name of a step that makes nothing: what a program showed is noted, at each program anew."""
+
+
+def noted(note: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
+    """Note what values are, without which Python would have read them; of what does not vary once alone."""
+    if _recording is not None and any(map(varies, args)):
+        _recording.do(NOTED, note, args, {})
+    else:
+        note(*args)
+
+
 class Several(Protocol):
     """Who does what several programs do at once; see `batched`."""
 

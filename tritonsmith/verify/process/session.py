@@ -103,9 +103,10 @@ class Session:
 
         pretend(bool(header.get("elsewhere")))
         if self.mode == "interpret":
-            from tritonsmith.verify.interpreter import loops
+            from tritonsmith.verify.interpreter import comparisons, loops
 
             loops.passes.taken()
+            comparisons.comparisons.taken()
             self.launches = observe.watch_interpreter()
             compiler.pretend_gpu(str(header["target"]))
         elif self.mode == "capture":

@@ -117,15 +117,18 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
     """How much of its outputs a forward on tensors without data can store; nothing where it runs on none.
 
     `tree` holds `init` and `inputs`. Also how often its loops go round (`loops`), how often they did in all forwards
-    until now (`known`), and how long all programs would take (`seconds`).
+    until now (`known`), what comparisons gave here and in those (`compared`, `compared_before`; see `comparisons`), and
+    how long all programs would take (`seconds`).
     """
     from tritonsmith.verify.dynamic.cover import Cover, Fresh
+    from tritonsmith.verify.interpreter.comparisons import comparisons, rows
     from tritonsmith.verify.interpreter.loops import passes
 
     if session.module is None or session.mode != "interpret" or not isinstance(tree, dict):
         raise RuntimeError("nothing is loaded")
     session.launches.clear()
-    cover, fresh, known = Cover(int(str(header["programs"]))), Fresh(), passes.taken()
+    fresh, known, before = Fresh(), passes.taken(), comparisons.taken()
+    cover = Cover(int(str(header["programs"])), before)
     seen: dict[str, object] = {"covered": [], "reached": []}
     try:
         loading.seed(int(str(header["seed"])))
@@ -142,6 +145,8 @@ def cover(session: Session, header: dict[str, object], tree: wire.Tree) -> Answe
         session.launches.cover = None
         session.launches.clear()
         rounds, passes.most = passes.taken(), known
+        compared, comparisons.most = comparisons.taken(), before
+    seen |= {"compared": rows(compared), "compared_before": rows(before)}
     return {**seen, "loops": _by_line(rounds), "known": _by_line(known), "seconds": cover.seconds}, None
 
 
