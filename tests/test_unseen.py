@@ -54,6 +54,7 @@ def test_one_number_of_a_kernels_own_is_held_against_it(
 
 def test_numbers_of_a_task_are_those_of_its_source() -> None:
     assert unseen.named("x = torch.randn(64, 2 * 32)\ny = 0.5 if True else -3") == {64, 2, 32, 3}
+    assert {4096, 6144} <= unseen.named("window, other = 1 << 12, 64 * 64 + 2048")
 
 
 def test_sides_are_one_number_or_several() -> None:

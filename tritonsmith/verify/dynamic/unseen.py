@@ -15,6 +15,7 @@ hangs on sizes, rightly or not; what hangs on values; a comparison that small si
 """
 
 import ast
+import operator
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,10 @@ from tritonsmith.types import Finding
 
 _LEAST, _MOST = 1024, 1 << 30
 """Numbers that an index may be compared with: those between are refused."""
+_MADE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift,
+         ast.Pow: operator.pow}  # fmt: skip
+_STEEP, _STEPS = (operator.lshift, operator.pow), 32
+"""What grows fast, and by how much at most."""
 _WORDS = {1: "true", 2: "false", 3: "true, and false"}
 
 Place = tuple[int, int]
@@ -70,9 +75,19 @@ def hard_coded(own: Mapping[str, object], wanted: Mapping[Place, int], named: Co
 
 
 def named(source: str) -> set[int]:
-    """The whole numbers in a task's source."""
-    constants = (node.value for node in walk(parse(source)) if isinstance(node, ast.Constant))
-    return {one for one in constants if type(one) is int}
+    """The whole numbers in a task's source, and what it makes of such alone: `1 << 12`, `64 * 64`."""
+    found = (_of_numbers(node) for node in walk(parse(source)) if isinstance(node, ast.Constant | ast.BinOp))
+    return {one for one in found if one is not None}
+
+
+def _of_numbers(node: ast.expr) -> int | None:
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    made = _MADE.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+    sides = (_of_numbers(node.left), _of_numbers(node.right)) if isinstance(node, ast.BinOp) else ()
+    if made is None or any(one is None or not 0 <= one < _MOST for one in sides):
+        return None
+    return made(*sides) if made not in _STEEP or sides[1] <= _STEPS else None  # type: ignore[operator]
 
 
 def _near(number: int, named: Collection[int]) -> bool:
