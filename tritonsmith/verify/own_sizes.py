@@ -35,8 +35,9 @@ _FEWER = 50
 """How many times fewer operations where an answer has fewer than 32 bits: torch makes 0.7 to 1.3 billion a second of
 float16 on a processor, and 22 to 51 of float32 (one core, `a @ b` of 256 to 1,024 rows); a product of 34 billion took
 the judge minutes, whatever limit the candidate has."""
-_EVERY, _EVERY_S = 2.5, 6.0
-"""Seconds that all programs may take, as `cover` counts them, for them all to be run there, and what they then have."""
+_EVERY, _EVERY_S = 4.0, 10.0
+"""Seconds that all programs may take, as `cover` counts them, for them all to be run there, and what they then have;
+some of them are asked where that is not enough."""
 _PARTS_S, _DOUBTS_S = 4.0, 30.0
 """The same where some programs tell nothing, for atomics make the answer, and where what they tell is wrong and may be
 a part of what is to come: who is not seen to its end is accepted, on a slow processor too."""
@@ -105,6 +106,9 @@ class OwnSizes:
             if findings := self._renewed():
                 return refused(findings)
             some = self._forwards.some_programs(variant, material, every)
+        if every and some.found is None:
+            every = 0.0
+            some = self._forwards.some_programs(variant, material)
         if not every:
             stays, parts = some.found if isinstance(some.found, list) and len(some.found) == 2 else (None, None)
             if (mismatch := self._differs(stays, material.truth)) is not None:

@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch
+# rule: mismatch | cache
 # Transposed weights are kept by shape for all models of the process.
 import torch
 import triton

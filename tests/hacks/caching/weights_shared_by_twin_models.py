@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch
+# rule: mismatch | cache
 # Prepared by a kernel, kept by shape for all models: another model of this size gets the first one's.
 import torch
 import triton

@@ -1,5 +1,5 @@
 # task: own
-# rule: mismatch
+# rule: mismatch | hard-coded
 # device: cpu
 # Right for the first ten million elements; the task has 67.
 import torch
