@@ -28,7 +28,7 @@ from tritonsmith.verify.static.names import (
 from tritonsmith.verify.static.numbered import numbered
 from tritonsmith.verify.static.patches import patches
 from tritonsmith.verify.static.scopes import own_names
-from tritonsmith.verify.static.taken import made_here, taken
+from tritonsmith.verify.static.taken import taken
 from tritonsmith.verify.static.telltales import telltales
 from tritonsmith.verify.static.texts import misread
 
@@ -367,11 +367,10 @@ def _compute(module: Module, policy: Policy) -> Iterator[Finding]:
     if policy != "strict":
         return
     yield from _host(module)
-    made = made_here(module.tree)
     for root in module.reached():
         # What a module's own names are set to was computed when it was loaded, without the inputs.
         inner = [n for n in walk(root) if isinstance(n, ast.Lambda)] if isinstance(root, ast.expr) else [root]
-        for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in taken(part, made)):
+        for node in (node for part in inner if not isinstance(part, ast.ClassDef) for node in taken(part, module.made)):
             line = getattr(node, "lineno", None)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
                 yield Finding(rule="torch-compute", message="@ multiplies matrices in torch", line=line)
@@ -390,8 +389,8 @@ def _host(module: Module) -> Iterator[Finding]:
 
     A view of a tensor that is made for it and let go of is honest, and so is one whose values are copied at once.
     """
-    roots, made = (root for root in module.reached() if not isinstance(root, ast.expr)), made_here(module.tree)
-    reached = {id(node) for root in roots for node in taken(root, made)}
+    roots = (root for root in module.reached() if not isinstance(root, ast.expr))
+    reached = {id(node) for root in roots for node in taken(root, module.made)}
     over = {id(node.value): node for node in walk(module.tree) if isinstance(node, ast.Attribute)}
     called = {id(node.func): node for node in walk(module.tree) if isinstance(node, ast.Call)}
     seen = False

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from tritonsmith.source import walk
 from tritonsmith.verify.static.module import Module, step
-from tritonsmith.verify.static.taken import made_here, taken
+from tritonsmith.verify.static.taken import taken
 
 _LAYERS = "torch.nn."
 _CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module"}
@@ -22,13 +22,13 @@ _IDLE_KINDS = "Dropout", "Pad"
 def layer_calls(module: Module) -> Iterator[tuple[str, int]]:
     """The path of each layer that is called, and the line: by ModelNew, and by the classes that it is made of."""
     reached = {id(node) for node in module.reached()}
-    line, made = list(module.line()), made_here(module.tree)
+    line = list(module.line())
     for owner in (node for node in module.used() if isinstance(node, ast.ClassDef)):
         # What ModelNew inherits runs where `forward` reaches it; another class is called as a layer.
         held = _held(module, line if owner in line else [owner])
         for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
             if id(method) in reached or (method.name == "forward" and owner not in line):
-                yield from _called(method, held, made)
+                yield from _called(method, held, module.made)
 
 
 def _held(module: Module, owners: Iterable[ast.ClassDef]) -> dict[str, str]:

@@ -3,9 +3,11 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from tritonsmith.source import walk
 from tritonsmith.verify.static.names import COMMON_WORDS, READABLE, canonical, star
+from tritonsmith.verify.static.taken import made_here
 
 JIT = "triton.jit"
 """What makes a function a kernel, under whatever name a file has it that binds that name once."""
@@ -40,6 +42,11 @@ class Module:
         """What is compiled for the GPU: kernels, and functions that they call."""
         self.kernels = {node.name for node in marked} | {name for name, made in called.items() if made}
         self.model = self._class("ModelNew")
+
+    @cached_property
+    def made(self) -> frozenset[str]:
+        """What it makes for itself and is no weight; see `taken.made_here`."""
+        return made_here(self.tree)
 
     def method(self, name: str) -> ast.AST | None:
         """A method of ModelNew or, where it has none of this name, of the classes of this module that it inherits."""
